@@ -1,0 +1,67 @@
+# Everything runs in a virtual environment of its own, made on first use.
+#     make demo PYTHON=python3.12      another interpreter
+#     make test ARGS="-k isotropy"     options for the tool behind a target
+
+PYTHON ?= python3
+VENV   ?= .venv
+ARGS   ?=
+PY     := $(VENV)/bin/python
+PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+
+export TOKENIZERS_PARALLELISM := false
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check format wheel bench docs clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.base  ## install what limbeck needs, and measure a small model on a small text
+	@$(VENV)/bin/limbeck demo $(ARGS)
+
+test: $(VENV)/.dev  ## the fast tests: offline, no GPU
+	HF_HUB_OFFLINE=1 $(PY) -m pytest -q -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.dev  ## every test, the slow ones too
+	HF_HUB_OFFLINE=1 $(PY) -m pytest -q $(ARGS)
+
+check: $(VENV)/.dev  ## style, types, who imports whom, and what the wheel holds
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) tools/check_wheel.py
+
+format: $(VENV)/.dev  ## put the code into the form that check wants
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+wheel: $(VENV)/.dev  ## build the wheel into dist/ and try it in an empty environment
+	$(PY) tools/check_wheel.py --keep dist --install
+
+bench: $(VENV)/.dev  ## speed and memory, side by side with the peers
+	$(PY) -m benchmarks.all $(ARGS)
+
+docs: $(VENV)/.dev  ## write the generated pages of docs/ anew
+	$(PY) -m docs.generate $(ARGS)
+
+clean:  ## remove the environment, caches and builds (results in runs/ stay)
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests tools docs benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The environment: one stamp for what a user needs, one for what a developer needs.
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "limbeck needs Python 3.11 or newer, '$(PYTHON)' is not: try 'make PYTHON=python3.12 ...'." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml constraints.txt | $(PY)
+	@echo "Installing limbeck into $(VENV), a minute or two ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
+	@echo "Installing limbeck and its development tools into $(VENV), a minute or two ..."
+	@$(PIP) --editable '.[dev,models]'
+	@touch $(VENV)/.base $@

@@ -1,0 +1,173 @@
+"""Tokens a second of the whole pipeline over those of the bare forward pass on the same padded batches.
+
+    python -m benchmarks.overhead --corpus TEXT [--format words] [--device cuda --dtype bfloat16]
+
+The pipeline is everything between text on disk and filled accumulators: planning pass, splitting, tokenising,
+batching, forward with all hidden layers, pooling, and all one-pass measures. The bare pass is the model alone on
+tensors that already lie on the device. The two take turns, since machines are shared and noisy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.machine import report
+from benchmarks.models import bert, corpus_of, train_tokenizer
+from limbeck.corpus import Corpus
+
+if TYPE_CHECKING:  # worker processes import this module again: nothing heavy at the top
+    from limbeck.run.settings import MeasureSettings
+    from limbeck.stream import Plan, TextSource
+    from limbeck.stream.workers import Workers
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--format", default="auto")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--batch-tokens", type=int, default=0)
+    parser.add_argument("--words", type=int, default=6_000, help="words a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--name", default="")
+    parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--dim", type=int, default=768)
+    options = parser.parse_args()
+
+    from limbeck.run.settings import MeasureSettings, accumulators_for
+    from limbeck.stream import TextSource, run_pass
+    from limbeck.stream.workers import Workers
+
+    corpus = corpus_of(options.corpus, format=options.format)
+    budget = options.batch_tokens or (32768 if options.device == "cuda" else 4096)
+    encoder = bert(train_tokenizer(corpus), device=options.device, dtype=options.dtype, batch_tokens=2 * budget,
+        layers=options.layers, dim=options.dim)  # fmt: skip
+    shape = {"layers": len(encoder.layers), "dim": encoder.dim}
+    settings = MeasureSettings()
+    # processes start while the model loads, as under the command line; a first small pass compiles the kernels
+    workers = Workers(options.workers).start()
+    warm = TextSource(take(corpus, 2_000, skip=0), encoder, "sentence", budget)
+    run_pass(warm, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+    ratios, bare_speeds, whole_speeds, plan_shares = [], [], [], []
+    for turn in range(options.rounds):
+        part = take(corpus, options.words, skip=turn * options.words)
+        source = TextSource(part, encoder, "sentence", budget)
+        began = time.perf_counter()
+        passed = run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+        synchronize(options.device)
+        whole = time.perf_counter() - began
+        bare, pieces, planning = bare_pass(source, passed.plan, options.device, workers)
+        ratios.append(bare / whole)
+        bare_speeds.append(pieces / bare)
+        whole_speeds.append(pieces / whole)
+        plan_shares.append(planning / whole)
+        print(f"round {turn}: {pieces:,} tokens, bare {pieces / bare:,.0f}/s, pipeline {pieces / whole:,.0f}/s, "
+              f"ratio {bare / whole:.3f}", flush=True)  # fmt: skip
+        if options.profile and turn == options.rounds - 1:
+            profile(source, shape, settings, workers)
+    workers.close()
+    report(
+        options.name or f"overhead-{options.device}-{options.dtype}",
+        {
+            "ratio (median of rounds)": statistics.median(ratios),
+            "bare tokens a second": statistics.median(bare_speeds),
+            "pipeline tokens a second": statistics.median(whole_speeds),
+            "planning pass, share of the pipeline": statistics.median(plan_shares),
+            "rounds": [round(ratio, 4) for ratio in ratios],
+            "words a round": options.words,
+            "batch tokens": budget,
+            "workers": options.workers,
+            "format": corpus.describe()["format"],
+        },
+    )
+
+
+def take(corpus: Corpus, words: int, *, skip: int) -> Corpus:
+    """So many words of a corpus as a file of their own, in its own format."""
+    import tempfile
+    from pathlib import Path
+
+    path = Path(tempfile.mkdtemp(prefix="limbeck-bench-")) / "part.txt"
+    seen = 0
+    with open(path, "w", encoding="utf-8") as file:
+        for raw in corpus.documents():
+            count = sum(line.count(" ") + 1 for line in raw.lines)
+            if seen >= skip:
+                file.write("\n".join(raw.lines) + "\n\n")
+            seen += count
+            if seen >= skip + words:
+                break
+    return Corpus(str(path), format=str(corpus.describe()["format"]))
+
+
+def bare_pass(source: TextSource, plan: Plan, device: str, workers: Workers) -> tuple[float, int, float]:
+    """Seconds of the model alone on the pipeline's own batches, their tokens, and seconds of the planning pass."""
+    import torch
+
+    from limbeck.encoders import HuggingFaceEncoder
+
+    encoder = source.encoder
+    assert isinstance(encoder, HuggingFaceEncoder)
+    batches = []
+    pieces = 0
+    for item in source._prepared(plan, 0, workers, 0):
+        if isinstance(item, tuple):
+            batch = item[0]
+            lengths = np.diff(batch.window_starts)
+            batches.append(encoder._padded(batch, np.arange(len(lengths)), lengths, int(lengths.max())))
+            pieces += len(batch.pieces)
+    with torch.inference_mode():
+        encoder._model(input_ids=batches[0][0], attention_mask=batches[0][1])
+        synchronize(device)
+        began = time.perf_counter()
+        for ids, mask in batches:
+            encoder._model(input_ids=ids, attention_mask=mask)
+        synchronize(device)
+        seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    for _ in source.survey(workers=workers):
+        pass
+    planning = time.perf_counter() - began
+    return seconds, pieces, planning
+
+
+def profile(source: TextSource, shape: dict[str, int], settings: MeasureSettings, workers: Workers) -> None:
+    """Where the device's time goes."""
+    import torch
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as watch
+
+    from limbeck.run.settings import accumulators_for
+    from limbeck.stream import run_pass
+
+    host = cProfile.Profile()
+    host.enable()
+    run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+    host.disable()
+    pstats.Stats(host).sort_stats("tottime").print_stats(40)
+    with watch(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+        synchronize("cuda" if torch.cuda.is_available() else "cpu")
+    order = "cuda_time_total" if torch.cuda.is_available() else "cpu_time_total"
+    print(seen.key_averages().table(sort_by=order, row_limit=30, max_name_column_width=60))
+
+
+def synchronize(device: str) -> None:
+    if device.startswith("cuda"):
+        import torch
+
+        torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""limbeck measures, repairs, distils and probes the word vectors of language models.
+
+Names load on first use, so that `import limbeck` imports no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: public name -> (module, attribute); an empty attribute means the module itself
+_PUBLIC: dict[str, tuple[str, str]] = {
+    "Corpus": ("limbeck.corpus", "Corpus"),
+    "MeasureSettings": ("limbeck.run", "MeasureSettings"),
+    "OccurrenceVectors": ("limbeck.vectors", "OccurrenceVectors"),
+    "StaticVectors": ("limbeck.vectors", "StaticVectors"),
+    "accumulators": ("limbeck.accumulators", ""),
+    "encode": ("limbeck.run", "encode"),
+    "load_encoder": ("limbeck.encoders", "load_encoder"),
+    "measure": ("limbeck.run", "measure"),
+    "measures": ("limbeck.measures", ""),
+    "stream": ("limbeck.stream", ""),
+    "testing": ("limbeck.testing", ""),
+}
+
+__all__ = [*_PUBLIC, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'limbeck' has no attribute {name!r}")
+    module, attribute = _PUBLIC[name]
+    loaded = importlib.import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

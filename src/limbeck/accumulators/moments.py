@@ -1,0 +1,115 @@
+"""Mean and covariance of all vectors, layer by layer."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+
+from limbeck import kernels
+from limbeck.accumulators.protocol import check_alike, check_shape
+from limbeck.encoded import Encoded
+from limbeck.state import State
+
+#: float32 products are summed over at most this many rows before float64 takes them
+ROWS_AT_ONCE = {"cpu": 4096, "cuda": 16384}
+
+
+class Moments:
+    """n, mean and scatter Σ(x − mean)(x − mean)ᵀ by Chan's update, in float64.
+
+    Products are made in the vectors' own precision after a shift to the running mean, so that large
+    means (rogue dimensions) do not eat the digits of small variances. On CUDA each float32 is split
+    into two bfloat16 parts: two tensor-core products (about 16 bits, float32 sums) instead of one slow
+    float32 product; the measures made of them stay within 1e-4.
+    """
+
+    name: ClassVar[str] = "moments"
+
+    def __init__(self, *, layers: int, dim: int) -> None:
+        self.layers = layers
+        self.dim = dim
+        self.n = 0
+        self.mean = torch.zeros(layers, dim, dtype=torch.float64)
+        self.scatter = torch.zeros(layers, dim, dim, dtype=torch.float64)
+
+    def settings(self) -> dict[str, Any]:
+        return {"layers": self.layers, "dim": self.dim}
+
+    def update(self, batch: Encoded) -> None:
+        check_shape(self, batch)
+        self.mean = self.mean.to(batch.vectors.device)
+        self.scatter = self.scatter.to(batch.vectors.device)
+        for rows in batch.vectors.split(ROWS_AT_ONCE.get(batch.vectors.device.type, 4096), dim=1):
+            if rows.shape[1]:
+                self._add(rows)
+
+    def _add(self, rows: torch.Tensor) -> None:
+        n = rows.shape[1]
+        narrow = torch.float64 if rows.dtype == torch.float64 else torch.float32
+        # the shift as it is subtracted: rounded to the precision of the products
+        shift = (self.mean if self.n else rows.mean(dim=1, dtype=torch.float64)).to(narrow)
+        sums, products = _shifted_products(rows, shift)
+        # the batch's own moments, about its own mean
+        products -= torch.einsum("li,lj->lij", sums, sums / n)
+        self._combine(n, shift.to(torch.float64) + sums / n, products)
+
+    def _combine(self, n: int, mean: torch.Tensor, scatter: torch.Tensor) -> None:
+        """Chan, Golub & LeVeque (1983): moments of two sets together."""
+        total = self.n + n
+        delta = mean - self.mean
+        self.scatter += scatter
+        self.scatter += torch.einsum("li,lj->lij", delta, delta * (self.n * n / total))
+        self.mean = self.mean + delta * (n / total)
+        self.n = total
+
+    def merge(self, other: Self) -> None:
+        check_alike(self, other)
+        if other.n:
+            device = self.mean.device
+            self._combine(other.n, other.mean.to(device), other.scatter.to(device))
+
+    @property
+    def covariance(self) -> torch.Tensor:
+        """Centred second moment E[(x − μ)(x − μ)ᵀ], (layers, d, d)."""
+        return self.scatter / self.n
+
+    @property
+    def second_moment(self) -> torch.Tensor:
+        """Raw second moment E[x xᵀ], (layers, d, d)."""
+        return self.scatter / self.n + torch.einsum("li,lj->lij", self.mean, self.mean)
+
+    def state(self) -> State:
+        return {
+            "n": np.array(self.n),
+            "mean": self.mean.cpu().numpy().copy(),  # on the CPU numpy() is a view, and update adds in place
+            "scatter": self.scatter.cpu().numpy().copy(),
+        }
+
+    @classmethod
+    def from_state(cls, state: State, **settings: Any) -> Self:
+        made = cls(**settings)
+        made.n = int(state["n"])
+        made.mean = torch.from_numpy(state["mean"].copy())
+        made.scatter = torch.from_numpy(state["scatter"].copy())
+        return made
+
+
+def _shifted_products(rows: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Σ(x − shift) and Σ(x − shift)(x − shift)ᵀ of rows (layers, n, d), in float64."""
+    if kernels.usable(rows):
+        high, low = kernels.split(rows.contiguous(), shift)
+    elif rows.device.type == "cuda" and shift.dtype == torch.float32:
+        shifted = rows.to(torch.float32) - shift.unsqueeze(1)
+        high = shifted.to(torch.bfloat16)
+        low = (shifted - high).to(torch.bfloat16)
+    else:
+        shifted = rows.to(shift.dtype) - shift.unsqueeze(1)
+        products = torch.bmm(shifted.transpose(1, 2), shifted)
+        return shifted.sum(dim=1, dtype=torch.float64), products.to(torch.float64)
+    across = high.transpose(1, 2)
+    mixed = torch.bmm(across, low, out_dtype=torch.float32)
+    products = torch.bmm(across, high, out_dtype=torch.float32) + mixed + mixed.transpose(1, 2)
+    sums = high.sum(dim=1, dtype=torch.float32) + low.sum(dim=1, dtype=torch.float32)
+    return sums.to(torch.float64), products.to(torch.float64)

@@ -1,0 +1,74 @@
+"""The command line. Importing it is cheap: a command's own module loads when the command runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from limbeck import __version__
+from limbeck.cli import demo, encode, measure
+from limbeck.errors import LimbeckError
+
+COMMANDS = (measure, encode, demo)
+
+EPILOG = """\
+examples:
+  limbeck demo
+  limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert
+  limbeck measure --model bert-base-cased gpt2 --corpus 'texts/*.txt.gz' --out runs/two
+  limbeck encode --model ./my-model --corpus text.txt --out vectors
+  limbeck measure --vectors vectors --out runs/again
+
+`limbeck COMMAND --help` tells more about each.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="limbeck",
+        description="Measure the word vectors of language models: how contextual, how isotropic each layer is.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"limbeck {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        own = command.add_parser(commands)
+        own.set_defaults(run=command.run)
+        own.add_argument("--debug", action="store_true", help="show the whole traceback when something goes wrong")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 when it worked, 1 when it could not be done, 2 for wrong usage, 130 when stopped."""
+    options = build_parser().parse_args(arguments)
+    # before any tokeniser is loaded: worker processes divide the cores already
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        return int(options.run(options) or 0)
+    except KeyboardInterrupt:
+        print("\nlimbeck: stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except LimbeckError as error:
+        if options.debug:
+            raise
+        print(f"limbeck: {error}", file=sys.stderr)
+        return error.exit_status
+    except (OSError, MemoryError, RuntimeError) as error:
+        if options.debug:
+            raise
+        print(f"limbeck: {_plainly(error)} (--debug shows where)", file=sys.stderr)
+        return 1
+
+
+def _plainly(error: BaseException) -> str:
+    """A system's or a library's error in one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, MemoryError) or "out of memory" in text.lower():
+        return "out of memory: lower --batch-tokens, --points or --max-words"
+    return text[:300]

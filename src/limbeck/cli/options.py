@@ -1,0 +1,150 @@
+"""Options that several commands share, and what becomes of them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from limbeck.errors import UsageError
+
+SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs more than it brings
+
+
+def add_model_options(parser: argparse.ArgumentParser, *, several: bool) -> None:
+    group = parser.add_argument_group("model")
+    group.add_argument(
+        "--model",
+        nargs="+" if several else None,
+        metavar="M",
+        help="Hugging Face id or local folder; a file of static vectors (word2vec, GloVe, fastText, safetensors) or a "
+        "model2vec folder will do too" + ("; several give one folder each" if several else ""),
+    )
+    group.add_argument("--revision", help="branch, tag or commit of a model on the hub")
+    group.add_argument("--layers", help='for example "0,3-5,-1"; "table" is the bare embedding table (default: all)')
+    group.add_argument("--pooling", default="mean", metavar="KIND", help="pieces to words: mean, first, last, sum, max")
+    group.add_argument("--units", metavar="UNIT", help="what gets a vector: words (default), pieces or characters")
+    group.add_argument("--window", type=positive, metavar="N", help="most pieces read at once (default: the model's)")
+    group.add_argument("--context", type=count, metavar="K", help="let each word see K words on each side only")
+    group.add_argument(
+        "--targets", metavar="WORDS", help='words to keep, parted by commas, or "label:NAME" for words so labelled'
+    )
+    group.add_argument("--keep-first", action="store_true", help="keep a decoder's first position in the statistics")
+    group.add_argument("--stack", default="encoder", help="of an encoder-decoder: encoder (default) or decoder")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    group.add_argument("--dtype", default="float32", help="float32 (default), bfloat16 or float16")
+    group.add_argument("--trust-remote-code", action="store_true", help="run code that comes with the model")
+
+
+def add_corpus_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("text")
+    group.add_argument(
+        "--corpus",
+        nargs="+",
+        metavar="C",
+        help="files, folders or globs, plain or compressed (gzip, bzip2, xz, zstd); - for standard input",
+    )
+    group.add_argument(
+        "--format",
+        default="auto",
+        help="auto (default), words (one sentence a line), prose, tsv, jsonl, parquet, conllu, semcor, wikipse",
+    )
+    group.add_argument("--paragraphs", default="lines", help="of prose: lines (default) or blocks (hard-wrapped text)")
+    group.add_argument("--columns", metavar="A,B", help="of tsv and parquet: names, or numbers from 1")
+    group.add_argument("--cells", default="sentence", help="of tsv: each cell is a sentence (default) or prose")
+    group.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
+    group.add_argument("--language", default="en", help="whose rules split words and sentences (default: en)")
+    group.add_argument("--lowercase", action="store_true", help="lower-case the text, for the model too")
+    group.add_argument(
+        "--text-unit",
+        default="sentence",
+        metavar="UNIT",
+        help="what the model sees at once: sentence, paragraph, document",
+    )
+
+
+def add_pass_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("run")
+    group.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write; it must be new")
+    group.add_argument(
+        "--existing", default="fail", metavar="HOW", help="where DIR is there already: fail (default), resume, replace"
+    )
+    group.add_argument("--dry-run", action="store_true", help="say words, time, memory and disk, and stop")
+    group.add_argument("--seed", type=int, default=0, help="of every sample and interval (default: 0)")
+    group.add_argument("--batch-tokens", type=positive, metavar="N", help="padded pieces a batch (default: by device)")
+    group.add_argument(
+        "--workers", type=count, metavar="N", help="processes that split and tokenise (default: by device)"
+    )
+    group.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def source_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Keyword arguments of `limbeck.run.sources.open_source`, without model and corpus."""
+    if getattr(options, "vectors", None) is not None:
+        return {"device": options.device}
+    found: dict[str, Any] = {
+        name: getattr(options, name)
+        for name in (
+            "revision", "layers", "pooling", "window", "context", "keep_first", "stack", "device", "dtype",
+            "trust_remote_code", "format", "paragraphs", "cells", "encoding", "language", "lowercase", "text_unit",
+            "batch_tokens",
+        )
+    }  # fmt: skip
+    if options.columns:
+        found["columns"] = tuple(part.strip() for part in options.columns.split(","))
+    if options.targets:
+        named = options.targets.startswith("label:")
+        found["targets"] = options.targets if named else tuple(word.strip() for word in options.targets.split(","))
+    if options.units is not None:
+        found["characters"] = options.units == "characters"
+        found["units"] = "words" if options.units == "characters" else options.units
+    return found
+
+
+def workers_for(options: argparse.Namespace) -> int:
+    """How many processes feed the device: none where the model is what takes the time."""
+    if options.workers is not None:
+        return int(options.workers)
+    if options.corpus is None or not _on_cuda(options.device):
+        return 0
+    sizes = [Path(path).stat().st_size for path in options.corpus if Path(path).is_file()]
+    cores = os.cpu_count() or 1
+    return min(cores - 2, 14) if sum(sizes) > SMALL_CORPUS and cores > 3 else 0
+
+
+def _on_cuda(device: str) -> bool:
+    if device.startswith("cuda"):
+        return True
+    if device != "auto":
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def positive(text: str) -> int:
+    value = count(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return value
+
+
+def count(text: str) -> int:
+    try:
+        value = int(text.replace("_", ""))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must not be negative, got {text}")
+    return value
+
+
+def need_source(options: argparse.Namespace) -> None:
+    """Either a model and a corpus, or kept vectors."""
+    vectors = getattr(options, "vectors", None)
+    if vectors is None and not (options.model and options.corpus):
+        other = ", or --vectors" if hasattr(options, "vectors") else ""
+        raise UsageError(f"--model and --corpus are needed{other}.")
+    if vectors is not None and (options.model or options.corpus):
+        raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")

@@ -1,0 +1,51 @@
+"""What a measuring run prints at its end."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from limbeck.run.results import Measured
+from limbeck.stream import Passed
+
+#: column title -> measure and which of its numbers
+COLUMNS = {
+    "anisotropy": ("anisotropy", "value"),
+    "self-sim.": ("self_similarity", "value"),
+    "adjusted": ("self_similarity", "adjusted"),
+    "intra-sent.": ("intra_sentence_similarity", "value"),
+    "adjusted (matched)": ("intra_sentence_similarity_matched", "adjusted"),
+    "MEV": ("mev", "value"),
+    "log10 I(W)": ("log10_isotropy", "value"),
+    "IsoScore": ("isoscore", "value"),
+    "mean norm": ("mean_norm", "value"),
+}
+
+
+def print_summary(measured: Measured, passed: Passed, target: Path) -> None:
+    """The main measures by layer, the most and least contextual words, what was left out, where it all is."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if Console().is_terminal else 120)
+    table = Table(title=f"{measured.name}: {measured.moments.n:,} occurrences", title_justify="left")
+    table.add_column("layer", justify="right")
+    for title in COLUMNS:
+        table.add_column(title, justify="right")
+    for place, layer in enumerate(measured.layers):
+        table.add_row(layer, *(_number(getattr(measured[name], part), place) for name, part in COLUMNS.values()))
+    console.print(table)
+    most, least = measured.extremes()
+    console.print(f"most contextual words:  {' '.join(most)}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"least contextual words: {' '.join(least)}", markup=False, highlight=False, soft_wrap=True)
+    left_out = passed.plan.dropped | passed.dropped
+    if left_out:
+        told = ", ".join(f"{reason} {number:,}" for reason, number in left_out.items())
+        console.print(f"left out: {told}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{target}: tables, figures/ and run.json", markup=False, highlight=False, soft_wrap=True)
+
+
+def _number(values: Any, place: int) -> str:
+    value = float(values[place])
+    return "-" if math.isnan(value) else f"{value:.3f}"

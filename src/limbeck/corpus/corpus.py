@@ -1,0 +1,269 @@
+"""A corpus: files, a format, and the documents and sentences they yield, the same at every reading."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from limbeck.corpus import formats
+from limbeck.corpus.compression import check_encoding
+from limbeck.corpus.documents import FileFormat, Format, RawDocument, grouped
+from limbeck.corpus.jsonl import line_of
+from limbeck.corpus.readers import Paragraphs
+from limbeck.corpus.segment import characters_of, splitter_for
+from limbeck.corpus.sources import find_sources, texts_in
+from limbeck.corpus.tsv import Cells
+from limbeck.corpus.units import Sentence
+from limbeck.errors import InputError, choose
+
+LOOKS, LOOK_BYTES = 32, 1 << 14  #: how often and how far the fingerprint looks into a file
+
+
+class Corpus:
+    """Text in files, read as documents of sentences. Iterating gives all sentences; it can be done again and again.
+
+    paths       a file, folder, glob or "-" (standard input), or several; a part of a tar archive as "a.tar.xz/part"
+    format      "auto" or one of `formats.FORMATS`
+    language    whose rules divide prose into words
+    lowercase   lower-case all words
+    characters  each character that is not a blank is a word
+    paragraphs  in prose, "lines": a line is a paragraph; "blocks": empty lines part paragraphs
+    columns     of a table: those that hold text, by name or by number from 1
+    cells       of a table: "sentence" or "prose"
+    encoding    of the files' characters
+
+    Documents are numbered through all files. It can be sent to worker processes, which read the same files.
+    """
+
+    def __init__(
+        self,
+        paths: str | Path | Sequence[str | Path],
+        *,
+        format: str = "auto",
+        language: str = "en",
+        lowercase: bool = False,
+        characters: bool = False,
+        paragraphs: str = "lines",
+        columns: Sequence[str | int] | None = None,
+        cells: str = "sentence",
+        encoding: str = "utf-8",
+    ) -> None:
+        choose(format, ("auto", *formats.FORMATS), what="--format")
+        check_encoding(encoding)
+        self._settle(language, lowercase, characters, paragraphs, columns, cells)
+        self.encoding = encoding
+        self.paths = [str(paths)] if isinstance(paths, str | Path) else [str(path) for path in paths]
+        self._sources, self._spools = find_sources(self.paths)
+        if format == "auto":
+            format = formats.detect(self._sources, self._settings, encoding)
+        if len(self._sources) > 1:
+            self._sources = [s for s in self._sources if formats.accepts(format, s.path.name)] or self._sources
+        self._made: tuple[RawDocument, ...] = ()
+        self._begin(format)
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        *,
+        language: str = "en",
+        lowercase: bool = False,
+        characters: bool = False,
+        paragraphs: str = "lines",
+    ) -> Corpus:
+        """A corpus of running text that is at hand; see `Prose` for what its lines mean."""
+        corpus = cls._bare(language, lowercase, characters, paragraphs)
+        corpus._begin("prose")
+        divided = cast(Format, corpus._format).divide(io.StringIO(text, newline=None), "text")
+        corpus._made = tuple(RawDocument(n, "text", line, lines) for n, (line, lines) in enumerate(divided))
+        return corpus
+
+    @classmethod
+    def from_sentences(
+        cls, sentences: Iterable[Sequence[str] | Sentence], *, lowercase: bool = False, characters: bool = False
+    ) -> Corpus:
+        """A corpus of sentences that are at hand, as lists of words or as `Sentence`.
+
+        Documents are numbered anew from 0: where a Sentence's `document` changes, one begins; 1,000 lists are one.
+        """
+        corpus = cls._bare("en", lowercase, characters, "lines")
+        corpus._begin("jsonl")
+        made: list[RawDocument] = []
+        for number, (line, lines) in enumerate(_documents_of(sentences)):
+            made.append(RawDocument(number, "sentences", line, lines))
+        corpus._made = tuple(made)
+        return corpus
+
+    @classmethod
+    def _bare(cls, language: str, lowercase: bool, characters: bool, paragraphs: str) -> Corpus:
+        corpus = cls.__new__(cls)
+        corpus._settle(language, lowercase, characters, paragraphs, None, "sentence")
+        corpus.encoding, corpus.paths, corpus._sources, corpus._spools = "utf-8", [], [], []
+        return corpus
+
+    def _settle(
+        self,
+        language: str,
+        lowercase: bool,
+        characters: bool,
+        paragraphs: str,
+        columns: Sequence[str | int] | None,
+        cells: str,
+    ) -> None:
+        choose(paragraphs, get_args(Paragraphs), what="--paragraphs")
+        choose(cells, get_args(Cells), what="--cells")
+        self.lowercase = lowercase
+        self._settings = formats.Settings(
+            language=language,
+            characters=characters,
+            paragraphs=cast(Paragraphs, paragraphs),
+            columns=tuple(map(str, columns or ())),
+            cells=cast(Cells, cells),
+        )
+
+    def _begin(self, format: str) -> None:
+        self.format = format
+        self._format = formats.make_format(format, self._settings)
+        if format in ("prose", "tsv") and not self._settings.characters:
+            splitter_for(self._settings.language)  # a wrong language is told now, not by a worker later
+
+    def documents(self, start: int = 0, stop: int | None = None) -> Iterator[RawDocument]:
+        """Raw documents number `start` to `stop` (without it); those before are passed over unparsed."""
+        number = -1
+        for number, document in enumerate(self._all_documents()):
+            if stop is not None and number >= stop:
+                return
+            if number >= start:
+                yield document if document.number == number else replace(document, number=number)
+        if number < 0:
+            raise self._no_words()
+
+    def _all_documents(self) -> Iterator[RawDocument]:
+        """All documents, not numbered yet."""
+        yield from self._made
+        for source in self._sources:
+            if isinstance(self._format, FileFormat):
+                for line, lines in self._format.divide_file(source.path, source.name):
+                    yield RawDocument(-1, source.name, line, lines)
+                continue
+            with closing(texts_in(source, self.encoding)) as texts:
+                for name, stream in texts:
+                    if name == source.name or formats.accepts(self.format, name):
+                        for line, lines in self._format.divide(stream, name):
+                            yield RawDocument(-1, name, line, lines)
+
+    def parse(self, raw: RawDocument) -> list[Sentence]:
+        """The sentences of a raw document."""
+        sentences: Iterable[Sentence] = self._format.parse(raw)
+        if self._settings.characters:
+            sentences = map(_by_characters, sentences)
+        if self.lowercase:
+            sentences = (replace(s, words=tuple([word.lower() for word in s.words])) for s in sentences)
+        return list(sentences)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        empty = True
+        for document in self.documents():
+            for sentence in self.parse(document):
+                empty = empty and not sentence.words
+                yield sentence
+        if empty:
+            raise self._no_words()
+
+    def _no_words(self) -> InputError:
+        name = ", ".join(self.paths[:3]) or "the text given"
+        return InputError.at(name, None, f"must hold text, read as {self.format} it holds no words: check --format.")
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what is read and how: of each file its size and 32 parts of it, not its name or date."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(json.dumps([self.format, self.encoding, self.lowercase, asdict(self._settings)]).encode())
+        for source in self._sources:
+            with open(source.path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                digest.update(f"\x00{size}\x00{source.member}\x00".encode())
+                for look in range(LOOKS):
+                    file.seek(look * max(0, size - LOOK_BYTES) // (LOOKS - 1))
+                    digest.update(file.read(LOOK_BYTES))
+        for document in self._made:
+            digest.update("\x00".join(("", *document.lines)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What a run's record says of its corpus."""
+        return {
+            "paths": self.paths,
+            "files": len(self._sources),
+            "bytes": sum(source.path.stat().st_size for source in self._sources),
+            "format": self.format,
+            "encoding": self.encoding,
+            "lowercase": self.lowercase,
+            **asdict(self._settings),
+            "columns": list(self._settings.columns),
+            "fingerprint": self.fingerprint,
+        }
+
+    def close(self) -> None:
+        """Remove the copy of standard input, if there is one."""
+        for spool in self._spools:
+            spool.close()
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_spools": []}  # the copy of standard input belongs to the process that made it
+
+    def __repr__(self) -> str:
+        return f"Corpus({self.paths or 'made from text'!r}, format={self.format!r})"
+
+
+def _documents_of(sentences: Iterable[Sequence[str] | Sentence]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Lines of JSON in documents; consecutive lists of words are put together as files of words are."""
+    runs: list[tuple[int | None, list[str]]] = []
+    for item in sentences:
+        if isinstance(item, str):
+            raise TypeError("a sentence must be a list of words, got a string: use Corpus.from_text for running text")
+        known = item if isinstance(item, Sentence) else None
+        document = known.document if known else None
+        line = line_of(known.words if known else cast(Sequence[str], item), known)
+        if not runs or runs[-1][0] != document:
+            runs.append((document, []))
+        runs[-1][1].append(line)
+    number = 1
+    for document, lines in runs:
+        if document is None:
+            yield from grouped(enumerate(lines, number))
+        else:
+            yield number, tuple(lines)
+        number += len(lines)
+
+
+def _by_characters(sentence: Sentence) -> Sentence:
+    """The sentence with each character a word. A word's labels go to its first; "span" then counts characters."""
+    words: list[str] = []
+    glued: list[int] = []
+    starts: list[int] = []
+    for index, word in enumerate(sentence.words):
+        characters = characters_of("".join(word.split()))
+        starts.append(len(words))
+        words += characters
+        last = len(words) - 1
+        glued += range(starts[-1], last + 1 if index in sentence.glued else last)
+    starts.append(len(words))
+    labels = {}
+    for index, layers in sentence.labels.items():
+        span = starts[min(index + int(layers.get("span", "1")), len(sentence.words))] - starts[index]
+        labels[starts[index]] = {**layers, "span": str(span)} if span > 1 else dict(layers)
+    return replace(sentence, words=tuple(words), labels=labels or sentence.labels, glued=frozenset(glued))

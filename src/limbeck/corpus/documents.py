@@ -1,0 +1,87 @@
+"""Raw documents: what readers hand to the splitter, cheap to make and cheap to send to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol, runtime_checkable
+
+from limbeck.corpus.units import Sentence
+
+#: a document without an end of its own is ended after so many lines (sentences, paragraphs) or characters,
+#: so that memory stays bounded and a file has shards
+DOCUMENT_LINES = 1_000
+DOCUMENT_CHARACTERS = 4_000_000
+#: a longer line is read as several, cut at a blank
+LINE_CHARACTERS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RawDocument:
+    """Unparsed lines of one document and where they came from, so that errors name file and line."""
+
+    number: int  # of the document in the corpus
+    source: str  # file name as given
+    line: int  # number of its first line in that file, from 1
+    lines: tuple[str, ...]
+
+
+class Parser(Protocol):
+    """What turns a raw document into sentences (dear, in a worker)."""
+
+    def parse(self, document: RawDocument) -> Iterable[Sentence]:
+        """The sentences of one document, with its number."""
+
+
+class Format(Parser, Protocol):
+    """A text format: divides a stream into raw documents (cheap), and parses one."""
+
+    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """(first line number, lines) of each document."""
+
+
+@runtime_checkable
+class FileFormat(Parser, Protocol):
+    """A format that is not lines of text and opens its files itself (Parquet)."""
+
+    def divide_file(self, path: Path, source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """(first row number, one string a row) of each document."""
+
+
+def bounded_lines(stream: IO[str], limit: int = LINE_CHARACTERS) -> Iterator[tuple[int, str]]:
+    """(line number, line without its end); a line of more than `limit` characters comes in several parts.
+
+    A part ends at the last blank before the limit, so that no word is cut (unless one fills the whole part).
+    """
+    number = 1
+    held = ""
+    while part := stream.readline(limit):
+        line = held + part
+        held = ""
+        if part.endswith("\n"):
+            yield number, line[:-1]
+            number += 1
+        elif len(part) < limit:
+            yield number, line  # the file's last line
+        else:
+            cut = max(line.rfind(" "), line.rfind("\t")) + 1 or len(line)
+            yield number, line[:cut]
+            held = line[cut:]
+    if held:
+        yield number, held
+
+
+def grouped(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Documents of a fixed number of lines (or characters, where lines are very long)."""
+    first, group, size = 1, list[str](), 0
+    for number, line in lines:
+        if not group:
+            first = number
+        group.append(line)
+        size += len(line)
+        if len(group) >= DOCUMENT_LINES or size >= DOCUMENT_CHARACTERS:
+            yield first, tuple(group)
+            group, size = [], 0
+    if group:
+        yield first, tuple(group)

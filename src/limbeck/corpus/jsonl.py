@@ -1,0 +1,138 @@
+"""JSON lines: words with labels, or running text, an object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from limbeck.corpus.documents import DOCUMENT_CHARACTERS, DOCUMENT_LINES, RawDocument
+from limbeck.corpus.readers import Paragraphs, paragraphs_of
+from limbeck.corpus.segment import splitter_for
+from limbeck.corpus.units import NO_LABELS, Labels, Sentence
+from limbeck.errors import InputError
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """One object a line, of either kind:
+
+    {"words": ["a", "word"], "labels": {"1": {"sense": "x"}}, "glued": [0], "document": "d1", "paragraph": "p1"}
+    {"text": "Running text.", "document": "d1"}
+
+    All keys but the first are optional. Consecutive lines of one "document" make a document; without that key each
+    text is one, and 1,000 sentences of words are one. "paragraph" begins a new paragraph where its value changes.
+    """
+
+    language: str = "en"
+    characters: bool = False
+    paragraphs: Paragraphs = "lines"
+
+    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+        first, group, size = 1, list[str](), 0
+        last: tuple[str, Any] | None = None
+        for number, line in enumerate(stream, 1):
+            if line.isspace():
+                continue
+            kind = self._kind(line, source, number)
+            full = len(group) >= DOCUMENT_LINES or size >= DOCUMENT_CHARACTERS
+            if group and (kind != last or kind[0] == "text" or full):
+                yield first, tuple(group)
+                group, size = [], 0
+            if not group:
+                first = number
+            last = kind
+            group.append(line.rstrip("\n"))
+            size += len(line)
+        if group:
+            yield first, tuple(group)
+
+    @staticmethod
+    def _kind(line: str, source: str, number: int) -> tuple[str, Any]:
+        """What a line belongs to. It is parsed here only if a document may be named in it: dividing must be cheap."""
+        if '"document"' in line:
+            document = parse_object(line, source, number).get("document")
+            if document is not None:
+                return "document", document
+        return ("words" if '"words"' in line else "text"), None
+
+    def parse(self, document: RawDocument) -> Iterable[Sentence]:
+        index = paragraph = 0
+        last: Any = None
+        for number, line in enumerate(document.lines, document.line):
+            item = parse_object(line, document.source, number)
+            if "words" in item:
+                value = item.get("paragraph")
+                if index and value != last:
+                    paragraph += 1
+                last = value
+                words, labels, glued = _checked(item, document.source, number)
+                yield Sentence(words, document.number, paragraph, index, labels, glued)
+                index += 1
+            elif isinstance(text := item.get("text"), str):
+                if index:
+                    paragraph += 1
+                splitter = splitter_for(self.language, characters=self.characters)
+                for part in paragraphs_of(text.split("\n"), self.paragraphs):
+                    for words, glued in splitter.sentences(part):
+                        yield Sentence(words, document.number, paragraph, index, glued=glued)
+                        index += 1
+                    paragraph += 1
+            else:
+                raise InputError.at(
+                    document.source, number, 'must have "words" (a list) or "text" (a string), got ' + _keys(item)
+                )
+
+
+def parse_object(line: str, source: str, number: int) -> dict[str, Any]:
+    """The object of a line, or an error that names the line."""
+    try:
+        item = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError.at(
+            source, number, f"must be a JSON object, got broken JSON ({error.msg} at character {error.colno}): mend it."
+        ) from error
+    except RecursionError as error:
+        raise InputError.at(source, number, "must be a JSON object, got one too deeply nested: mend it.") from error
+    if not isinstance(item, dict):
+        raise InputError.at(source, number, f"must be a JSON object, got {type(item).__name__}: one object a line.")
+    return item
+
+
+def _keys(item: Mapping[str, Any]) -> str:
+    return f"the keys {', '.join(map(repr, item))}: rename them." if item else "no keys: remove the line."
+
+
+def _checked(item: Mapping[str, Any], source: str, number: int) -> tuple[tuple[str, ...], Labels, frozenset[int]]:
+    """Words, labels and glued words of an object, each of the right type and in range."""
+    words = item["words"]
+    if not isinstance(words, list) or not all(isinstance(w, str) and w and not w.isspace() for w in words):
+        raise InputError.at(source, number, '"words" must be a list of words that are not empty: mend the line.')
+    try:
+        labels = {
+            int(index): {str(layer): str(value) for layer, value in layers.items()}
+            for index, layers in (item.get("labels") or {}).items()
+        }
+        glued = frozenset(int(index) for index in item.get("glued") or ())
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError.at(
+            source, number, 'labels must be {"word index": {"layer": "value"}}, glued a list of indices: mend the line.'
+        ) from error
+    if wrong := [index for index in (*labels, *glued) if not 0 <= index < len(words)]:
+        raise InputError.at(
+            source, number, f"word indices must be from 0 to {len(words) - 1}, got {wrong[0]}: mend the line."
+        )
+    return tuple(words), labels or NO_LABELS, glued
+
+
+def line_of(words: Sequence[str], sentence: Sentence | None = None) -> str:
+    """The line that `JsonLines` reads back as these words (and the sentence's labels, paragraph and spacing)."""
+    item: dict[str, Any] = {"words": list(words)}
+    if sentence is not None:
+        item["paragraph"] = sentence.paragraph
+        if sentence.labels:
+            item["labels"] = {str(index): dict(layers) for index, layers in sentence.labels.items()}
+        if sentence.glued:
+            item["glued"] = sorted(sentence.glued)
+    return json.dumps(item)

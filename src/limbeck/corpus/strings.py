@@ -1,0 +1,70 @@
+"""Many strings, few different ones: what words are. A sequence that is cheap to select from and to send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Strings(Sequence[str]):
+    """A sequence of strings, each distinct one held once.
+
+    >>> words = Strings.of(["to", "be", "or", "not", "to", "be"])
+    >>> list(words.take(np.array([4, 3])))
+    ['to', 'not']
+    """
+
+    __slots__ = ("codes", "distinct")
+
+    def __init__(self, distinct: list[str], codes: NDArray[np.int32]) -> None:
+        self.distinct = distinct  # after `join` a string may stand here more than once
+        self.codes = codes  # (n,) index into distinct
+
+    @classmethod
+    def of(cls, strings: Sequence[str]) -> Strings:
+        if isinstance(strings, Strings):
+            return strings
+        ids: dict[str, int] = {}
+        get = ids.setdefault
+        codes = np.fromiter((get(string, len(ids)) for string in strings), dtype=np.int32, count=len(strings))
+        return cls(list(ids), codes)
+
+    @classmethod
+    def join(cls, parts: Iterable[Strings]) -> Strings:
+        distinct: list[str] = []
+        codes: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]
+        for part in parts:
+            codes.append(part.codes + np.int32(len(distinct)))
+            distinct.extend(part.distinct)
+        return cls(distinct, np.concatenate(codes))
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Strings:
+        return Strings(self.distinct, self.codes[rows])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Strings: ...
+    def __getitem__(self, place: int | slice) -> str | Strings:
+        if isinstance(place, slice):
+            return self.take(place)
+        return self.distinct[int(self.codes[place])]
+
+    def __iter__(self) -> Iterator[str]:
+        distinct = self.distinct
+        return (distinct[code] for code in self.codes.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Sequence)
+            and len(self) == len(other)
+            and all(a == b for a, b in zip(self, other, strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]

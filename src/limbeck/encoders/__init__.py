@@ -1,0 +1,50 @@
+"""Encoders: text to vectors of every layer. Names load on first use, since some of them import torch."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from limbeck.encoders.batching import batches, concatenate, select
+    from limbeck.encoders.function import FunctionEncoder
+    from limbeck.encoders.huggingface import HuggingFaceEncoder
+    from limbeck.encoders.loading import load_encoder
+    from limbeck.encoders.protocol import Encoder, Prepared, Preparer
+    from limbeck.encoders.table import TableEncoder
+
+__all__ = [
+    "Encoder",
+    "FunctionEncoder",
+    "HuggingFaceEncoder",
+    "Prepared",
+    "Preparer",
+    "TableEncoder",
+    "batches",
+    "concatenate",
+    "load_encoder",
+    "select",
+]
+
+_MODULES = {
+    "Encoder": "protocol",
+    "FunctionEncoder": "function",
+    "HuggingFaceEncoder": "huggingface",
+    "Prepared": "protocol",
+    "Preparer": "protocol",
+    "TableEncoder": "table",
+    "batches": "batching",
+    "concatenate": "batching",
+    "load_encoder": "loading",
+    "select": "batching",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,302 @@
+"""Any model of transformers as an encoder: every layer's vectors of words or pieces, from one forward pass."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from limbeck.encoders.alignment import Aligner
+from limbeck.encoders.batching import cut, ranges
+from limbeck.encoders.layers import TABLE, choose_layers
+from limbeck.encoders.pooling import POOLINGS, Pooling, to_device
+from limbeck.encoders.preparer import PiecePreparer
+from limbeck.encoders.protocol import Ints, Prepared
+from limbeck.errors import InputError, UsageError, choose
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+STACKS = ("encoder", "decoder")
+#: padded pieces in one forward pass, by kind of device
+BATCH_TOKENS = {"cpu": 4096, "cuda": 65536, "mps": 8192}
+LONGEST_WINDOW = 4_096  #: unless asked: models of 100,000 positions would read a book at once
+_UNKNOWN_WINDOW = 512
+_PROBE = "one two three four"
+_POSITION_TABLES = ("wpe", "pos_emb", "position", "embed_position")
+
+
+class HuggingFaceEncoder:
+    """Vectors of every layer of a transformers model.
+
+    model, tokenizer  as loaded; the model is moved to device and dtype in place, a head (of a language
+                      model, say) is left aside
+    layers            None for all; else like "0", "3-5", "-1", "table", or several with commas between
+    pooling           pieces to words: mean, first, last, sum, max
+    window            most pieces the model reads at once, special tokens included; None: the model's own
+    stack             for encoder-decoders: "encoder", or "decoder", which is fed the same pieces
+    batch_tokens      most padded pieces in one forward pass
+    units, context, targets, keep_first: see `PiecePreparer`
+
+    `forward` gives tensors made in torch's inference mode: clone them before training on them.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        name: str,
+        layers: str | int | Sequence[str | int] | None = None,
+        pooling: str = "mean",
+        units: str = "words",
+        window: int | None = None,
+        context: int | None = None,
+        targets: str | Collection[str] | None = None,
+        keep_first: bool = False,
+        stack: str = "encoder",
+        device: str = "auto",
+        dtype: str = "float32",
+        batch_tokens: int | None = None,
+    ) -> None:
+        self._name = name
+        self._pooling = choose(pooling, POOLINGS, what="pooling")
+        self._stack = choose(stack, STACKS, what="stack")
+        self._device = choose_device(device)
+        self._dtype: torch.dtype = getattr(torch, choose(dtype, DTYPES, what="dtype"))
+        self._batch_tokens = BATCH_TOKENS.get(self._device.type, 8192) if batch_tokens is None else batch_tokens
+        if self._batch_tokens < 1:
+            raise UsageError(f"batch_tokens is a number of pieces, 1 or more; got {batch_tokens}.")
+
+        base = getattr(model, "base_model", model)
+        self._two_stacks = bool(getattr(base.config, "is_encoder_decoder", False))
+        if stack == "decoder" and not self._two_stacks:
+            raise UsageError(f'stack="decoder" is for encoder-decoders; {name} has one stack only: leave stack out.')
+        if self._two_stacks and stack == "encoder":
+            base = base.get_encoder()  # the other half need not be on the device
+            self._two_stacks = False
+        self._model = base.to(device=self._device, dtype=self._dtype).eval()
+        accepted = inspect.signature(self._model.forward).parameters
+        self._masked = "attention_mask" in accepted
+        self._cacheable = "use_cache" in accepted
+        pad = getattr(base.config, "pad_token_id", None)
+        self._table: torch.Tensor = self._model.get_input_embeddings().weight
+        # RoBERTa's kind counts positions by the padding id; where there is none, any id will do under the mask.
+        self._pad = pad if isinstance(pad, int) and 0 <= pad < len(self._table) else 0
+
+        aligner = Aligner(tokenizer)
+        self._window = choose_window_size(self._model, tokenizer, window)
+        blocks, self._hidden, causal = self._try(aligner)
+        self._layers = choose_layers(layers, blocks)
+        self._dim = self._table.shape[1] if self._layers == (TABLE,) else self._hidden
+        if TABLE in self._layers and self._table.shape[1] != self._dim:
+            raise UsageError(
+                f"The embedding table of {name} has {self._table.shape[1]} dimensions and its layers have {self._dim}: "
+                f'ask for "table" alone.'
+            )
+        self._prepare = PiecePreparer(
+            aligner,
+            capacity=self._window - len(aligner.prefix) - len(aligner.suffix),
+            units=units,
+            context=context,
+            targets=targets,
+            causal=causal,
+            keep_first=keep_first,
+        )
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return self._layers
+
+    @property
+    def dim(self) -> int:
+        return self._dim
+
+    @property
+    def units(self) -> str:
+        return self._prepare.units
+
+    @property
+    def window(self) -> int:
+        """Most pieces read at once, special tokens included."""
+        return self._window
+
+    @property
+    def causal(self) -> bool:
+        """Whether a word sees only what stands to its left."""
+        return self._prepare.causal
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
+
+    @property
+    def batch_tokens(self) -> int:
+        """Most padded pieces in one forward pass."""
+        return self._batch_tokens
+
+    @property
+    def prepare(self) -> PiecePreparer:
+        return self._prepare
+
+    @cached_property
+    def fingerprint(self) -> str:
+        config = self._model.config.to_dict()
+        for volatile in ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures"):
+            config.pop(volatile, None)
+        prepare = self._prepare
+        targets = sorted(prepare.targets) if prepare.targets is not None else prepare.label
+        settings = [
+            self._layers, self._pooling, self._stack, self._window, str(self._dtype),
+            prepare.units, prepare.context, targets, prepare.keep_first,
+        ]  # fmt: skip
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(json.dumps([config, settings], sort_keys=True, default=str).encode())
+        digest.update(prepare.aligner.identity.encode())
+        for key, tensor in sorted(self._model.state_dict().items()):
+            flat = tensor.reshape(-1)
+            sample = flat[:: max(1, len(flat) // 64)].to("cpu", torch.float64)
+            digest.update(f"{key} {tuple(tensor.shape)}".encode() + sample.numpy().tobytes())
+        return digest.hexdigest()
+
+    @torch.inference_mode()
+    def forward(self, batch: Prepared) -> torch.Tensor:
+        """Vectors (layers, units, dim) in the order of the batch's units, whatever its size."""
+        out = torch.empty((len(self._layers), len(batch), self._dim), dtype=self._dtype, device=self._device)
+        if not len(batch):
+            return out
+        if int(batch.pieces.max()) >= len(self._table):
+            raise InputError(
+                f"Every piece must be a row of the model's embedding table; got piece {int(batch.pieces.max())} and "
+                f"{len(self._table)} rows: give the tokenizer that belongs to {self._name}."
+            )
+        lengths = np.diff(batch.window_starts)
+        order = np.argsort(-lengths, kind="stable")
+        cuts = self._cuts(lengths[order])
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        unit_rank = rank[batch.unit_window]
+        by_rank = np.argsort(unit_rank, kind="stable")
+        bounds = np.searchsorted(unit_rank[by_rank], cuts)
+        for run, (low, high) in enumerate(itertools.pairwise(cuts)):
+            units = np.sort(by_rank[bounds[run] : bounds[run + 1]])
+            if not len(units):
+                continue
+            windows, length = order[low:high], int(lengths[order[low]])
+            states = self._states(*self._padded(batch, windows, lengths[windows], length))
+            pooling = Pooling.plan(
+                self._pooling, unit_rank[units] - low, batch.unit_first[units], batch.unit_count[units],
+                length, self._device,
+            )  # fmt: skip
+            if len(units) == len(batch):
+                pooling(states, out)
+            else:
+                out.index_copy_(1, to_device(units, self._device), pooling(states))
+        return out
+
+    def _cuts(self, lengths: Ints) -> list[int]:
+        """Where to cut windows, sorted by falling length, into forward passes."""
+        if self._masked or self._prepare.causal:
+            return cut(lengths, np.ones_like(lengths), self._batch_tokens)
+        # A model that takes no mask (FNet) would read the padding: only windows of one length go together.
+        cuts = [0]
+        for same in np.split(lengths, np.flatnonzero(np.diff(lengths)) + 1):
+            cuts += [cuts[-1] + at for at in cut(same, np.ones_like(same), self._batch_tokens)[1:]]
+        return cuts
+
+    def _padded(self, batch: Prepared, windows: Ints, lengths: Ints, length: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Piece ids padded on the right, and the mask that hides the padding; (windows, length) both."""
+        ids = np.full((len(windows), length), self._pad, dtype=np.int64)
+        real = np.arange(length) < lengths[:, None]
+        ids[real] = batch.pieces[ranges(batch.window_starts[windows], batch.window_starts[windows] + lengths)]
+        both = to_device(np.stack([ids, real.astype(np.int64)]), self._device)  # one copy instead of two
+        return both[0], both[1]
+
+    def _states(self, ids: torch.Tensor, mask: torch.Tensor) -> list[torch.Tensor]:
+        """Hidden states (windows, length, d) of the chosen layers."""
+        hidden = self._run(ids, mask) if self._layers != (TABLE,) else ()
+        return [
+            torch.nn.functional.embedding(ids, self._table) if layer == TABLE else hidden[int(layer)]
+            for layer in self._layers
+        ]
+
+    def _run(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        settings: dict[str, Any] = {"output_hidden_states": True, "return_dict": True}
+        if self._masked:
+            settings["attention_mask"] = mask
+        if self._cacheable:
+            settings["use_cache"] = False
+        if self._two_stacks:
+            given = self._model(input_ids=ids, decoder_input_ids=ids, decoder_attention_mask=mask, **settings)
+            return tuple(given.decoder_hidden_states)
+        return tuple(self._model(input_ids=ids, **settings).hidden_states)
+
+    @torch.inference_mode()
+    def _try(self, aligner: Aligner) -> tuple[int, int, bool]:
+        """Blocks, dimensions, and whether the model is causal, from one pass over two small inputs.
+
+        Configurations lie (a Llama may have been turned into an encoder), so the model is asked:
+        where the last piece changes no earlier vector, nothing is seen to the right.
+        """
+        pieces = [*aligner.prefix, *aligner.encode(_PROBE), *aligner.suffix][: min(self._window, 8)]
+        if max(pieces) >= len(self._table):
+            raise InputError(
+                f"Every piece must be a row of the model's embedding table; got piece {max(pieces)} and "
+                f"{len(self._table)} rows: give the tokenizer that belongs to {self._name}."
+            )
+        pieces = (pieces * 2)[: max(len(pieces), 2)]
+        other = next(piece for piece in range(len(self._table)) if piece not in (pieces[-1], self._pad))
+        ids = torch.tensor([pieces, [*pieces[:-1], other]], device=self._device)
+        states = self._run(ids, torch.ones_like(ids))
+        changed = (states[-1][0, :-1] - states[-1][1, :-1]).abs().max() > 1e-6 * states[-1][0, :-1].abs().max()
+        return len(states) - 1, int(states[-1].shape[-1]), self._two_stacks or not bool(changed)
+
+
+def choose_device(device: str) -> torch.device:
+    """ "auto" is a GPU where there is one."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError as error:
+        raise UsageError(f'device must be "auto", "cpu", "cuda", "cuda:1" or "mps"; got {device!r}.') from error
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError(f"device {device!r} needs a GPU that torch can use; there is none: leave device out.")
+    return chosen
+
+
+def choose_window_size(model: Any, tokenizer: Any, window: int | None) -> int:
+    """How many pieces the model reads at once, special tokens included."""
+    limit = position_limit(model)
+    if window is not None:
+        if limit is not None and window > limit:
+            raise UsageError(f"The model has {limit} positions; got a window of {window}: ask for {limit} or less.")
+        return window
+    config = model.config
+    known = [limit, getattr(tokenizer, "model_max_length", None)]
+    known += [getattr(config, key, None) for key in ("max_position_embeddings", "n_positions")]
+    # A tokenizer without a limit says 1e30; a model with relative positions may say -1.
+    sane = [size for size in known if isinstance(size, int) and 1 < size < 10**7]
+    return min([LONGEST_WINDOW, *sane]) if sane else _UNKNOWN_WINDOW
+
+
+def position_limit(model: Any) -> int | None:
+    """How many positions a learned table holds; None for models that compute theirs."""
+    limits = []
+    for path, module in model.named_modules():
+        if isinstance(module, torch.nn.Embedding) and path.rpartition(".")[2].startswith(_POSITION_TABLES):
+            # RoBERTa's kind begins to count behind its padding id, BART's and OPT's at a fixed offset.
+            reserved = getattr(module, "offset", None)
+            if reserved is None:
+                reserved = 0 if module.padding_idx is None else module.padding_idx + 1
+            limits.append(module.num_embeddings - int(reserved))
+    return min(limits, default=None)

@@ -1,0 +1,139 @@
+"""Encoders from a folder, a GGUF file or a name on the Hugging Face hub; never from a pickle."""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr
+from pathlib import Path
+from typing import Any
+
+from limbeck.encoders.huggingface import HuggingFaceEncoder
+from limbeck.errors import InputError, LimbeckError
+from limbeck.extras import need
+
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+_TOKENIZERS = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "*.model", "tokenizer_config.json", "tekken.json", "*.tiktoken",
+)  # fmt: skip
+
+
+def load_encoder(
+    source: str | Path,
+    *,
+    name: str | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    stack: str = "encoder",
+    **settings: Any,
+) -> HuggingFaceEncoder:
+    """Load model and tokenizer; `settings` are those of `HuggingFaceEncoder`.
+
+    A folder is read without the network. Weights come from safetensors, from torch's weights-only
+    files, or from GGUF, which are data and run no code; a model that brings its own code needs
+    `trust_remote_code`.
+    """
+    source = str(source)
+    folder, gguf = _find(source)
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    if folder is not None:
+        options["local_files_only"] = True
+    elif revision is not None:
+        options["revision"] = revision
+    if gguf is not None:
+        need("gguf", purpose="Reading a GGUF file")
+        need("accelerate", purpose="Reading a GGUF file")
+        options["gguf_file"] = gguf
+    elif folder is not None:
+        _check(folder)
+    where = str(folder) if folder is not None else source
+    # A GGUF file's progress bar listens to nobody, so there standard error is held back.
+    with _quiet(bars=folder is None and sys.stderr.isatty()), redirect_stderr(io.StringIO()) if gguf else nullcontext():
+        tokenizer = _load("tokenizer", where, options)
+        model = _load("model", where, options, stack=stack)
+    if name is None:
+        name = source if folder is None else (Path(gguf).stem if gguf else folder.resolve().name)
+    return HuggingFaceEncoder(model, tokenizer, name=name, stack=stack, **settings)
+
+
+def _find(source: str) -> tuple[Path | None, str | None]:
+    """The folder and the GGUF file in it that a source names; (None, None) for a name on the hub."""
+    path = Path(source).expanduser()
+    if path.is_file():
+        if path.suffix == ".gguf":
+            return path.parent, path.name
+        raise InputError(f"A model must be a folder, a .gguf file or a hub name; got the file {source}.")
+    if path.is_dir():
+        files = sorted(path.glob("*.gguf"))
+        if not files or (path / "config.json").exists():
+            return path, None
+        if len(files) > 1:
+            raise InputError(f"{source} must hold one GGUF file; it holds {len(files)}: name one of them.")
+        return path, files[0].name
+    if source.startswith((".", "/", "~")) or source.count("/") > 1 or source.endswith(".gguf"):
+        raise InputError(f"A model must be a folder, a .gguf file or a hub name; there is nothing at {source}.")
+    return None, None
+
+
+def _check(folder: Path) -> None:
+    """Say in one line what a folder lacks, before transformers says it in twenty."""
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder} must hold a model's config.json; it has none: save it with save_pretrained.")
+    if not any(next(folder.glob(pattern), None) for pattern in _WEIGHTS):
+        raise InputError(
+            f"{folder} must hold weights (model.safetensors or pytorch_model.bin); it has none: "
+            "save the model with save_pretrained."
+        )
+    if not any(next(folder.glob(pattern), None) for pattern in _TOKENIZERS):
+        raise InputError(
+            f"{folder} must hold a tokenizer (tokenizer.json, vocab.txt or a SentencePiece model); it has none: "
+            "save the tokenizer there too, with save_pretrained."
+        )
+
+
+def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") -> Any:
+    from transformers import AutoModel, AutoTokenizer
+
+    try:
+        if part == "tokenizer":
+            return AutoTokenizer.from_pretrained(where, **options)
+        model, found = AutoModel.from_pretrained(where, output_loading_info=True, weights_only=True, **options)
+    except LimbeckError:
+        raise
+    except Exception as error:
+        # transformers raises almost anything here, and its messages run over many lines.
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = lines[0].rstrip(".:") if lines else type(error).__name__
+        remedy = "check the files" if options.get("local_files_only") else "check the name and the network"
+        raise InputError(f"The {part} of {where} could not be loaded ({reason}): {remedy}.") from error
+    # Weights that are missing are made up at random, in a warning's silence. A pooler is not used here.
+    missing = [key for key in found["missing_keys"] if "pooler" not in key]
+    if stack == "encoder":
+        missing = [key for key in missing if not key.startswith("decoder.")]
+    if missing:
+        raise InputError(
+            f"The weights of {where} must fill the whole model; {len(missing)} are missing ({sorted(missing)[0]} is "
+            "one): give the model's complete weights."
+        )
+    return model
+
+
+@contextmanager
+def _quiet(*, bars: bool) -> Iterator[None]:
+    """Keep transformers' reports of unused weights off the user's terminal, and its bars unless it downloads."""
+    from transformers.utils import logging
+
+    level, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    if not bars:
+        logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if shown:
+            logging.enable_progress_bar()

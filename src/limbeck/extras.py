@@ -1,0 +1,31 @@
+"""Optional packages, and the one line a user gets when one is missing."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from limbeck.errors import MissingExtra
+
+#: import name -> the extra of limbeck that installs it (None: part of the base install)
+EXTRA_OF: dict[str, str | None] = {
+    "h5py": "hdf5",
+    "spacy": None,
+    "pyarrow": None,
+    "pyarrow.parquet": None,
+    "matplotlib": None,
+    "rich": None,
+    "zstandard": None,
+    "gguf": "gguf",
+    "sentencepiece": "sentencepiece",
+}
+
+
+def need(module: str, *, purpose: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        extra = EXTRA_OF.get(module)
+        package = f'"limbeck[{extra}]"' if extra else (error.name or module)
+        raise MissingExtra(f"{purpose} needs {module}, which is not installed: pip install {package}.") from error

@@ -1,0 +1,63 @@
+"""What a measure returns: a number a layer, how many things it was made of, and what it was adjusted by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measure. For x of shape (n, d) its fields are floats, for (layers, n, d) arrays of (layers,).
+
+    value      raw value; NaN where it is undefined, `note` then says why
+    n          number of things the value was made of (occurrences, words or sentences, by measure); an array where
+               layers differ in it
+    baseline   what chance gives in this space, None where the measure has none
+    low, high  95 % interval of value, None where the measure has none
+    """
+
+    measure: str
+    value: Any
+    n: Any
+    baseline: Any = None
+    low: Any = None
+    high: Any = None
+    note: str = ""
+
+    @property
+    def adjusted(self) -> Any:
+        """value − baseline."""
+        return None if self.baseline is None else self.value - self.baseline
+
+    def squeezed(self) -> Self:
+        """The same with floats for its only layer."""
+        names = ("value", "baseline", "low", "high")
+        n = int(self.n[0]) if isinstance(self.n, np.ndarray) else self.n
+        return replace(self, n=n, **{name: _only(getattr(self, name)) for name in names})
+
+
+@dataclass(frozen=True)
+class WordResult(Result):
+    """A measure that every word has: `result["bank"]` is that word's value."""
+
+    words: Sequence[str] = ()
+    values: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (layers, words)
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # occurrences
+
+    def __getitem__(self, word: str) -> Any:
+        try:
+            place = list(self.words).index(word)
+        except ValueError:
+            raise KeyError(word) from None
+        return _only(self.values[:, place]) if np.ndim(self.value) == 0 else self.values[:, place]
+
+
+def _only(value: Any) -> Any:
+    return float(value[0]) if isinstance(value, np.ndarray) else value

@@ -1,0 +1,109 @@
+"""Encode once: keep the vectors of every occurrence, to be used in the place of model and text."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from limbeck.encoded import Encoded
+from limbeck.errors import choose
+from limbeck.run.folder import RunFolder
+from limbeck.run.sources import open_source
+from limbeck.stream import Choice, Source, run_pass
+from limbeck.stream.workers import Workers
+from limbeck.vectors import OccurrenceWriter
+
+Kept = Literal["float16", "float32"]
+DTYPES: tuple[Kept, ...] = get_args(Kept)
+
+
+class Keeper:
+    """Writes each shard's occurrences to a file when the shard is complete."""
+
+    def __init__(self, writer: OccurrenceWriter) -> None:
+        self.writer = writer
+        self._batches: list[Encoded] = []
+
+    def update(self, batch: Encoded) -> None:
+        # kept on the host: a shard of a large model would not fit beside it
+        self._batches.append(
+            Encoded(batch.vectors.cpu(), batch.words, batch.sentences, batch.texts, batch.occurrences, batch.strings)
+        )
+
+    def end_shard(self, number: int) -> None:
+        import torch
+
+        batches, self._batches = self._batches, []
+        if not batches:  # a shard of which no word has a vector
+            return
+        self.writer.write(
+            torch.cat([batch.vectors for batch in batches], dim=1),
+            strings=[string for batch in batches for string in batch.strings],
+            sentences=np.concatenate([batch.sentences for batch in batches]),
+            texts=np.concatenate([batch.texts for batch in batches]),
+            occurrences=np.concatenate([batch.occurrences for batch in batches]),
+            shard=number,
+        )
+
+
+def encode(
+    model: Any,
+    corpus: Any,
+    *,
+    out: str | Path,
+    keep: Kept = "float16",
+    existing: str = "fail",
+    workers: int = 0,
+    progress: bool = False,
+    shard_units: int | None = None,
+    **options: Any,
+) -> Path:
+    """Keep the vectors of every occurrence in a folder; see `measure` for the options.
+
+    Duplicate texts are kept: whether they count is decided when the vectors are used.
+    """
+    choose(keep, DTYPES, what="--keep")
+    folder = RunFolder(out, existing=existing)
+    if folder.complete:
+        return folder.target
+    source = open_source(model, corpus, **options)
+    return encode_source(source, folder, keep=keep, workers=workers, progress=progress, shard_units=shard_units)
+
+
+def encode_source(
+    source: Source,
+    folder: RunFolder,
+    *,
+    keep: Kept = "float16",
+    workers: int | Workers = 0,
+    progress: bool = False,
+    shard_units: int | None = None,
+) -> Path:
+    """Run the pass and keep what comes out of it."""
+    writer = OccurrenceWriter(
+        folder.unfinished,
+        encoder_name=source.name,
+        encoder_fingerprint=source.fingerprint,
+        layers=source.layers,
+        dim=source.dim,
+        dtype=keep,
+        about=source.describe(),
+    )
+    run_pass(
+        source,
+        [],
+        consumers=[Keeper(writer)],
+        checkpoint=folder.unfinished / "state",
+        settings={"keep": keep},
+        choice=Choice(),
+        deduplicate=False,
+        shard_units=shard_units,
+        workers=workers,
+        progress=progress,
+    )
+    shutil.rmtree(folder.unfinished / "state")
+    writer.close()
+    return folder.finish()

@@ -1,0 +1,185 @@
+"""The measuring run: one pass, every number, one folder."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from limbeck.accumulators import Accumulator, Moments, Partition
+from limbeck.corpus import Corpus
+from limbeck.errors import LimbeckError
+from limbeck.run.folder import RunFolder
+from limbeck.run.results import (
+    Measured,
+    basis_of,
+    compute,
+    dimension_table,
+    frequency_table,
+    layer_table,
+    spectrum_table,
+    word_table,
+)
+from limbeck.run.sample import sample_table
+from limbeck.run.settings import MeasureSettings, accumulators_for
+from limbeck.run.sources import open_source
+from limbeck.state import write_text
+from limbeck.stream import Passed, Plan, Source, TextSource, run_pass
+from limbeck.stream.workers import Workers
+from limbeck.tables import write_csv, write_parquet
+
+
+def measure(
+    model: Any = None,
+    corpus: Any = None,
+    *,
+    vectors: str | Path | None = None,
+    out: str | Path | None = None,
+    existing: str = "fail",
+    settings: MeasureSettings | None = None,
+    keep_text: bool = True,
+    workers: int = 0,
+    progress: bool = False,
+    **options: Any,
+) -> Measured:
+    """Every measure at every layer of a model on a text; `out` also writes the run folder.
+
+    model    a name or folder, an Encoder, StaticVectors, or a function of texts
+    corpus   a path, a Corpus, or a list of sentences (lists of words)
+    vectors  kept vectors in the place of model and corpus
+    options  of the encoder and the pass: device, dtype, layers, pooling, text_unit, batch_tokens, …
+
+    >>> import numpy as np
+    >>> import limbeck as lb
+    >>> sentences = [["a", "b", "c"], ["b", "a"], ["c", "a"], ["a", "c", "b"]]
+    >>> def one_hot(texts):
+    ...     return [np.eye(26)[[ord(word[0]) - ord("a") for word in text.words]] for text in texts]
+    >>> run = lb.measure(one_hot, sentences, settings=lb.MeasureSettings(min_contexts=2))
+    >>> float(run["self_similarity"].value[0])
+    1.0
+    """
+    settings = settings or MeasureSettings()
+    options.setdefault("units", settings.rules.units)
+    source = open_source(model, corpus, vectors=vectors, **options)
+    if out is None:
+        return measure_source(source, settings=settings, workers=workers, progress=progress)[0]
+    folder = RunFolder(out, existing=existing)
+    measured, passed = measure_source(
+        source, settings=settings, workers=workers, progress=progress, checkpoint=folder.unfinished / "state"
+    )
+    save(measured, folder.unfinished, source=source, settings=settings, passed=passed, keep_text=keep_text)
+    folder.finish()
+    return measured
+
+
+def measure_source(
+    source: Source,
+    *,
+    settings: MeasureSettings,
+    checkpoint: Path | None = None,
+    workers: int | Workers = 0,
+    progress: bool = False,
+    on_plan: Callable[[Plan], None] | None = None,
+) -> tuple[Measured, Passed]:
+    """Run the pass (twice where asked) and compute everything."""
+    shape = {"layers": len(source.layers), "dim": source.dim}
+    common: dict[str, Any] = {"workers": workers, "seed": settings.seed, "progress": progress}
+
+    def prepare(plan: Plan) -> list[Accumulator]:
+        check_enough(plan, settings)
+        if on_plan is not None:
+            on_plan(plan)
+        return accumulators_for(plan, **shape, settings=settings)
+
+    passed = run_pass(
+        source,
+        prepare,
+        checkpoint=checkpoint,
+        settings=settings.as_dict(),
+        choice=settings.choice,
+        deduplicate=settings.rules.deduplicate,
+        **common,
+    )
+    partition = None
+    if settings.two_pass:
+        moments = next(a for a in passed.accumulators if isinstance(a, Moments))
+        again = Partition(**shape, basis=basis_of(moments).cpu())
+        run_pass(source, [again], plan=passed.plan, **common)
+        partition = again
+    measured = compute(source.name, source.layers, passed.plan, passed.accumulators, settings, partition)
+    return measured, passed
+
+
+def check_enough(plan: Plan, settings: MeasureSettings) -> None:
+    """A run without a single word to follow would be a table of holes."""
+    if not len(plan.vocabulary):
+        raise LimbeckError(
+            f"at least one word must occur in {settings.min_contexts} different texts; of {plan.types:,} words in "
+            f"{plan.texts:,} texts none does: lower --min-contexts or give more text."
+        )
+
+
+def save(
+    measured: Measured,
+    folder: Path,
+    *,
+    source: Source,
+    settings: MeasureSettings,
+    passed: Passed,
+    keep_text: bool = True,
+) -> None:
+    """Write all files of a run folder (but for figures, which are drawn from them)."""
+    write_csv(folder / "layers.csv", layer_table(measured))
+    write_parquet(folder / "words.parquet", word_table(measured))
+    write_csv(folder / "frequency.csv", frequency_table(measured))
+    write_parquet(folder / "spectra.parquet", spectrum_table(measured))
+    write_parquet(folder / "dimensions.parquet", dimension_table(measured))
+    corpus: Corpus | None = source.corpus if keep_text and isinstance(source, TextSource) else None
+    write_parquet(folder / "sample.parquet", sample_table(measured, corpus))
+    write_text(
+        folder / "run.json", json.dumps(account(measured, source, settings, passed), indent=2, default=str) + "\n"
+    )
+
+
+def account(measured: Measured, source: Source, settings: MeasureSettings, passed: Passed) -> dict[str, Any]:
+    """Where the numbers come from: everything a reader needs to trust or repeat them."""
+    plan = passed.plan
+    most, least = measured.extremes()
+    return {
+        "command": "measure",
+        "name": measured.name,
+        "layers": list(measured.layers),
+        "dim": source.dim,
+        "settings": settings.as_dict(),
+        "source": source.describe(),
+        "counts": {
+            "documents": plan.documents,
+            "texts": plan.texts,
+            "sentences": plan.sentences,
+            "words": plan.units,
+            "distinct_words": plan.types,
+            "followed_words": len(plan.vocabulary),
+            "measured_occurrences": measured.moments.n,
+        },
+        "dropped": plan.dropped | passed.dropped,
+        "lowest_self_similarity": most,
+        "highest_self_similarity": least,
+        "seconds": round(passed.seconds, 3),
+        "versions": versions(),
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of everything that could change a number."""
+    found = {"python": platform.python_version()}
+    for package in ("limbeck", "torch", "transformers", "tokenizers", "numpy", "spacy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,76 @@
+"""From what a user names (model and text, or kept vectors) to a source of occurrences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from limbeck.corpus import Corpus
+from limbeck.encoders import FunctionEncoder, TableEncoder, load_encoder
+from limbeck.encoders.protocol import Encoder
+from limbeck.errors import UsageError
+from limbeck.stream import Source, TextSource, VectorSource
+from limbeck.stream.run import choose_unit
+from limbeck.vectors import OccurrenceVectors, StaticVectors
+
+#: options of a corpus; all others are the encoder's
+CORPUS_OPTIONS = ("format", "language", "lowercase", "characters", "paragraphs", "columns", "cells", "encoding")
+DEFAULT_BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
+
+
+def open_source(
+    model: Any = None,
+    corpus: Any = None,
+    *,
+    vectors: str | Path | None = None,
+    text_unit: str = "sentence",
+    batch_tokens: int | None = None,
+    units: str = "words",
+    **options: Any,
+) -> Source:
+    """A source: `vectors` alone, or `model` and `corpus` with their options."""
+    if vectors is not None:
+        if model is not None or corpus is not None:
+            raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
+        device = options.get("device", "cpu")
+        return VectorSource(OccurrenceVectors.load(vectors), str(vectors), "cpu" if device == "auto" else device)
+    if model is None or corpus is None:
+        raise UsageError("a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).")
+    corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
+    text = open_corpus(corpus, **corpus_options)
+    if batch_tokens is not None:
+        options["batch_tokens"] = batch_tokens
+    encoder = open_encoder(model, units=units, **options)
+    budget = batch_tokens or getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
+    return TextSource(text, encoder, choose_unit(text_unit), int(budget))
+
+
+def open_corpus(corpus: Any, **options: Any) -> Corpus:
+    """A Corpus from a path, several paths, or sentences in memory."""
+    if isinstance(corpus, Corpus):
+        return corpus
+    if isinstance(corpus, str | Path) or (corpus and all(isinstance(part, str | Path) for part in corpus)):
+        return Corpus(corpus, **options)
+    return Corpus.from_sentences(corpus)
+
+
+def open_encoder(model: Any, **options: Any) -> Encoder:
+    """An Encoder from a name, a folder, a file of static vectors, StaticVectors, or a function."""
+    if isinstance(model, str | Path):
+        if is_static(Path(model)):
+            static = StaticVectors.load(model)
+            return TableEncoder(static, name=Path(model).name, device=options.get("device", "auto"))
+        return load_encoder(model, **options)
+    if isinstance(model, StaticVectors):
+        return TableEncoder(model)
+    if isinstance(model, Encoder):
+        return model
+    return FunctionEncoder(model, name=getattr(model, "__name__", "function"))
+
+
+def is_static(path: Path) -> bool:
+    """Whether a path is a file of static vectors or a model2vec folder, rather than a model."""
+    if path.is_file():
+        return path.suffix != ".gguf"
+    config = path / "config.json"
+    return path.is_dir() and config.is_file() and '"model2vec"' in config.read_text(encoding="utf-8", errors="replace")

@@ -1,0 +1,260 @@
+"""The planning pass: what the text holds, which texts are duplicates, which words to follow, how to divide the work."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.corpus.strings import Strings
+from limbeck.corpus.vocabulary import Vocabulary, punctuation_only
+from limbeck.encoded import Groups
+from limbeck.errors import LimbeckError
+from limbeck.seeds import hash_text
+from limbeck.state import State
+
+Ints = NDArray[np.int64]
+DUPLICATE = "duplicate text"
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a worker found in some documents: one string for each distinct unit, counted."""
+
+    units: Strings
+    counts: Ints  # (distinct,) occurrences
+    contexts: Ints  # (distinct,) texts it occurs in
+    text_sizes: Ints  # (texts,) units in each text
+    texts: Ints  # (texts,) identities
+    contents: NDArray[np.uint64]  # (texts,) hash of what each text says
+    documents: Ints  # (documents,) numbers
+    document_units: Ints  # (documents,) units in each
+    sentences: int
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    def without(self, texts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+        """counts and contexts once some texts are left out."""
+        kept = ~np.repeat(texts, self.text_sizes)
+        text_of = np.repeat(np.arange(len(self.texts)), self.text_sizes)
+        return _count(self.units.codes[kept], text_of[kept], len(self.units.distinct))
+
+
+def surveyed(
+    strings: Sequence[str],
+    texts: Ints,
+    *,
+    documents: Ints,
+    document_units: Ints,
+    sentences: int,
+    dropped: dict[str, int] | None = None,
+) -> Surveyed:
+    """Sum up units that stand text by text."""
+    units = Strings.of(strings)
+    groups = Groups.by(texts)
+    ends = np.cumsum(groups.sizes).tolist()
+    contents = [hash_text("\x1f".join(strings[a:b])) for a, b in itertools.pairwise([0, *ends])]
+    counts, contexts = _count(units.codes, groups.of_row, len(units.distinct))
+    return Surveyed(
+        units=units,
+        counts=counts,
+        contexts=contexts,
+        text_sizes=groups.sizes,
+        texts=groups.identities,
+        contents=np.array(contents, dtype=np.uint64),
+        documents=documents,
+        document_units=document_units,
+        sentences=sentences,
+        dropped=dropped or {},
+    )
+
+
+def _count(codes: NDArray[np.int32], text_of: Ints, size: int) -> tuple[Ints, Ints]:
+    """Occurrences of each code, and texts it occurs in."""
+    pairs = np.unique(text_of * np.int64(size) + codes)
+    return np.bincount(codes, minlength=size), np.bincount(pairs % max(size, 1), minlength=size)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A range of documents: the unit of work that is done whole or done again."""
+
+    number: int
+    start: int  # first document
+    stop: int  # one past the last
+    units: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that must be known before the first vector is made."""
+
+    vocabulary: Vocabulary  # the words that are followed, by id
+    shards: tuple[Shard, ...]
+    duplicates: Ints  # sorted identities of texts that repeat an earlier one
+    units: int  # to be encoded
+    texts: int
+    sentences: int
+    documents: int
+    types: int  # distinct units, followed or not
+    dropped: dict[str, int]  # reason -> units
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the vocabulary: what word ids refer to."""
+        return hashlib.blake2b(
+            "\x1f".join(self.vocabulary.words).encode("utf-8", "surrogatepass"), digest_size=8
+        ).hexdigest()
+
+    def to_arrays(self) -> State:
+        shards = np.array([(s.start, s.stop, s.units) for s in self.shards], dtype=np.int64).reshape(-1, 3)
+        totals = np.array([self.units, self.texts, self.sentences, self.documents, self.types])
+        return {"shards": shards, "duplicates": self.duplicates, "totals": totals, **self.vocabulary.to_arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: State, dropped: dict[str, int]) -> Plan:
+        rows = arrays["shards"].tolist()
+        shards = tuple(Shard(number, *row) for number, row in enumerate(rows))
+        units, texts, sentences, documents, types = arrays["totals"].tolist()
+        vocabulary = Vocabulary.from_arrays(arrays)
+        return cls(vocabulary, shards, arrays["duplicates"], units, texts, sentences, documents, types, dropped)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which words to follow.
+
+    min_contexts      a word needs this many different texts
+    by_occurrences    count occurrences in the place of texts (as the released code of Ethayarajh 2019)
+    max_words         follow at most so many, chosen by hash
+    drop_punctuation  leave out words of punctuation alone
+    """
+
+    min_contexts: int = 5
+    by_occurrences: bool = False
+    max_words: int = 20_000
+    drop_punctuation: bool = False
+
+
+def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, deduplicate: bool = True) -> Plan:
+    """Read through the surveys once, in order. Keeps 8 bytes a text and the distinct words."""
+    seen = _HashSet()
+    ids: dict[str, int] = {}
+    counts = _Tally()
+    contexts = _Tally()
+    duplicates: list[Ints] = []
+    documents: list[Ints] = []
+    document_units: list[Ints] = []
+    dropped: Counter[str] = Counter()
+    sentences = texts = 0
+    for survey in surveys:
+        first = seen.add(survey.contents) if deduplicate else np.ones(len(survey.texts), dtype=bool)
+        dropped.update(survey.dropped)
+        some_counts, some_contexts = survey.counts, survey.contexts
+        if not first.all():
+            duplicates.append(survey.texts[~first])
+            dropped[DUPLICATE] += int(survey.text_sizes[~first].sum())
+            some_counts, some_contexts = survey.without(~first)
+        # words that occur in duplicates alone are not words of this corpus
+        here = np.flatnonzero(some_counts)
+        distinct = survey.units.distinct
+        number = np.array([ids.setdefault(distinct[i], len(ids)) for i in here.tolist()], dtype=np.int64)
+        counts.add(number, some_counts[here], len(ids))
+        contexts.add(number, some_contexts[here], len(ids))
+        documents.append(survey.documents)
+        document_units.append(survey.document_units)
+        sentences += survey.sentences
+        texts += int(first.sum())
+    numbers = np.concatenate([np.empty(0, np.int64), *documents])
+    units = np.concatenate([np.empty(0, np.int64), *document_units])
+    total = int(counts.values.sum())
+    if not total:
+        raise LimbeckError("the corpus must hold words; none were found: check --format and --corpus.")
+    return Plan(
+        vocabulary=_choose(list(ids), counts.values, contexts.values, choice),
+        shards=_divide(numbers, units, shard_units),
+        duplicates=np.sort(np.concatenate([np.empty(0, np.int64), *duplicates])),
+        units=total,
+        texts=texts,
+        sentences=sentences,
+        documents=len(numbers),
+        types=len(ids),
+        dropped={reason: count for reason, count in dropped.items() if count},
+    )
+
+
+def _choose(words: list[str], counts: Ints, contexts: Ints, choice: Choice) -> Vocabulary:
+    """The words to follow, most frequent first (ties by spelling, so that ids do not depend on order)."""
+    enough = np.flatnonzero((counts if choice.by_occurrences else contexts) >= choice.min_contexts).tolist()
+    enough = [i for i in enough if words[i]]  # kept vectors name a token that is no word ""
+    if choice.drop_punctuation:
+        enough = [i for i in enough if not punctuation_only(words[i])]
+    if len(enough) > choice.max_words:
+        enough = sorted(enough, key=lambda i: hash_text(words[i]))[: choice.max_words]
+    enough.sort(key=lambda i: (-counts[i], words[i]))
+    return Vocabulary([words[i] for i in enough], counts[enough], contexts[enough])
+
+
+def _divide(documents: Ints, units: Ints, shard_units: int) -> tuple[Shard, ...]:
+    """Runs of documents of about `shard_units` units each."""
+    if not len(documents):
+        return ()
+    before = np.cumsum(units) - units
+    number = before // max(shard_units, 1)
+    starts = np.flatnonzero(np.concatenate(([True], number[1:] != number[:-1])))
+    stops = np.append(starts[1:], len(documents))
+    return tuple(
+        Shard(i, int(documents[a]), int(documents[b - 1]) + 1, int(units[a:b].sum()))
+        for i, (a, b) in enumerate(zip(starts, stops, strict=True))
+    )
+
+
+class _Tally:
+    """Counts by number, growing as new numbers come."""
+
+    def __init__(self) -> None:
+        self._values = np.zeros(1024, dtype=np.int64)
+        self._size = 0
+
+    def add(self, ids: Ints, counts: Ints, size: int) -> None:
+        """Add counts of distinct ids below size."""
+        if size > len(self._values):
+            self._values = np.concatenate([self._values, np.zeros(max(size, len(self._values)), dtype=np.int64)])
+        self._size = size
+        self._values[ids] += counts
+
+    @property
+    def values(self) -> Ints:
+        return self._values[: self._size]
+
+
+class _HashSet:
+    """A set of 64-bit hashes at 8 bytes each: one large sorted array and one small."""
+
+    def __init__(self) -> None:
+        self._large = np.empty(0, dtype=np.uint64)
+        self._small = np.empty(0, dtype=np.uint64)
+
+    def add(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Add hashes; return which of them were new (the first of equal ones)."""
+        distinct, first = np.unique(hashes, return_index=True)
+        fresh = ~(self._holds(self._large, distinct) | self._holds(self._small, distinct))
+        new = np.zeros(len(hashes), dtype=bool)
+        new[first[fresh]] = True
+        self._small = np.sort(np.concatenate([self._small, distinct[fresh]]))
+        if len(self._small) > max(65536, len(self._large) // 8):
+            self._large = np.sort(np.concatenate([self._large, self._small]), kind="stable")
+            self._small = np.empty(0, dtype=np.uint64)
+        return new
+
+    @staticmethod
+    def _holds(array: NDArray[np.uint64], values: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        if not len(array):
+            return np.zeros(len(values), dtype=bool)
+        place = np.minimum(np.searchsorted(array, values), len(array) - 1)
+        held: NDArray[np.bool_] = array[place] == values
+        return held

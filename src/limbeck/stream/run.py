@@ -1,0 +1,241 @@
+"""The pass, written once: every batch of every shard goes to every consumer."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from limbeck.accumulators import Accumulator
+from limbeck.corpus import Corpus
+from limbeck.encoded import Encoded, refuse, well_defined
+from limbeck.encoders.protocol import Encoder
+from limbeck.errors import choose
+from limbeck.stream.checkpoint import Checkpoint
+from limbeck.stream.plan import Choice, Plan, make_plan
+from limbeck.stream.progress import Progress
+from limbeck.stream.sources import ShardEnd, Source, TextSource
+from limbeck.stream.workers import Workers
+
+if TYPE_CHECKING:
+    import torch
+
+ENGINES = ("local",)
+CHECKPOINT_SECONDS = 30.0
+#: units a shard: about a minute of a large model's work
+SHARD_UNITS = {"cpu": 20_000, "cuda": 1_000_000}
+
+
+class Consumer(Protocol):
+    """Takes batches and keeps its own files; told when a shard is complete."""
+
+    def update(self, batch: Encoded) -> None: ...
+    def end_shard(self, number: int) -> None: ...
+
+
+@dataclass
+class Passed:
+    """What a pass leaves: filled accumulators, and an account of what had no vector."""
+
+    plan: Plan
+    accumulators: list[Accumulator]
+    dropped: dict[str, int] = field(default_factory=dict)  # reason -> units
+    seconds: float = 0.0
+
+
+def stream(
+    corpus: Corpus | str | Path | Sequence[Sequence[str]],
+    encoder: Encoder | Callable[..., Any] | str,
+    accumulators: Sequence[Accumulator] | Callable[[Plan], Sequence[Accumulator]],
+    *,
+    text_unit: str = "sentence",
+    engine: str = "local",
+    out: str | Path | None = None,
+    batch_tokens: int = 8192,
+    workers: int = 0,
+    seed: int = 0,
+    choice: Choice | None = None,
+    deduplicate: bool = True,
+    progress: bool = False,
+) -> list[Accumulator]:
+    """Read a corpus through an encoder once, and fill the accumulators.
+
+    Accumulators that need the vocabulary are made by a function of the plan. With `out` the pass is resumable: call
+    it again with the same arguments. An encoder may be a name or folder, an Encoder, or a function of texts.
+
+    >>> import numpy as np
+    >>> import limbeck as lb
+    >>> sentences = [["a", "b"], ["b", "c", "a"]]
+    >>> moments = lb.accumulators.Moments(layers=1, dim=3)
+    >>> filled = lb.stream.stream(sentences, lambda texts: [np.eye(3)[: len(text.words)] for text in texts], [moments])
+    >>> filled[0].n
+    5
+    """
+    source = TextSource(_corpus(corpus), _encoder(encoder), choose_unit(text_unit), batch_tokens)
+    return run_pass(
+        source,
+        accumulators,
+        engine=engine,
+        checkpoint=None if out is None else Path(out),
+        workers=workers,
+        seed=seed,
+        choice=choice or Choice(),
+        deduplicate=deduplicate,
+        progress=progress,
+    ).accumulators
+
+
+def run_pass(
+    source: Source,
+    accumulators: Sequence[Accumulator] | Callable[[Plan], Sequence[Accumulator]],
+    *,
+    plan: Plan | None = None,
+    consumers: Sequence[Consumer] = (),
+    engine: str = "local",
+    checkpoint: Path | None = None,
+    settings: dict[str, Any] | None = None,
+    workers: int | Workers = 0,
+    seed: int = 0,
+    choice: Choice | None = None,
+    deduplicate: bool = True,
+    shard_units: int | None = None,
+    progress: bool = False,
+) -> Passed:
+    """See `stream`; the same for any source, with a plan or consumers of one's own."""
+    choose(engine, ENGINES, what="engine")
+    began = time.monotonic()
+    saved = None
+    if checkpoint is not None:
+        identity = {"source": source.fingerprint, "seed": seed, "choice": repr(choice), "deduplicate": deduplicate}
+        saved = Checkpoint(checkpoint, identity | (settings or {}))
+    with nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
+        if plan is None:
+            plan = saved.load_plan() if saved else None
+        if plan is None:
+            plan = survey(
+                source,
+                choice=choice or Choice(),
+                deduplicate=deduplicate,
+                shard_units=shard_units,
+                workers=processes,
+                progress=progress,
+            )
+            if saved:
+                saved.save_plan(plan)
+        made = list(accumulators(plan) if callable(accumulators) else accumulators)
+        dropped: Counter[str] = Counter()
+        start = 0
+        restored = saved.load_state(made) if saved else None
+        if restored is not None:
+            made, start, before = restored
+            dropped.update(before)
+        done = sum(shard.units for shard in plan.shards[:start])
+        last_save = time.monotonic()
+        with Progress(source.name, total=plan.units, done=min(done, plan.units), show=progress) as bar:
+            for item in checked(source.read(plan, start=start, workers=processes, seed=seed)):
+                if isinstance(item, Encoded):
+                    for accumulator in made:
+                        accumulator.update(item)
+                    for consumer in consumers:
+                        consumer.update(item)
+                    bar.advance(len(item))
+                    continue
+                dropped.update(item.dropped)
+                for consumer in consumers:
+                    consumer.end_shard(item.shard.number)
+                last = item.shard.number + 1 == len(plan.shards)
+                if saved and (last or time.monotonic() - last_save > CHECKPOINT_SECONDS):
+                    saved.save_state(made, shards=item.shard.number + 1, dropped=dict(dropped))
+                    last_save = time.monotonic()
+    return Passed(plan, made, dict(dropped), time.monotonic() - began)
+
+
+def survey(
+    source: Source,
+    *,
+    choice: Choice,
+    deduplicate: bool = True,
+    shard_units: int | None = None,
+    workers: Workers | None = None,
+    progress: bool = False,
+) -> Plan:
+    """The planning pass over a source."""
+    size = shard_units or SHARD_UNITS.get(device_of(source), SHARD_UNITS["cpu"])
+    with Progress("planning", show=progress) as bar:
+
+        def watched() -> Iterator[Any]:
+            for found in source.survey(workers=workers or Workers()):
+                bar.advance(len(found.units))
+                yield found
+
+        return make_plan(watched(), choice=choice, shard_units=size, deduplicate=deduplicate)
+
+
+def words_a_second(source: Source, plan: Plan, *, workers: Workers | None = None, seconds: float = 5.0) -> float:
+    """Speed of the encoder on the first batches, the very first left out (things warm up in it)."""
+    began = 0.0
+    units = 0
+    for item in source.read(plan, start=0, workers=workers or Workers(), seed=0):
+        if not isinstance(item, Encoded) or not len(item):
+            continue
+        float(item.norms.sum())  # waits for the device
+        if not began:
+            began = time.monotonic()
+            first = len(item)
+            continue
+        units += len(item)
+        if time.monotonic() - began > seconds:
+            break
+    if not began:
+        return 1.0
+    return max(units or first, 1) / max(time.monotonic() - began, 1e-3)
+
+
+def checked(items: Iterator[Encoded | ShardEnd]) -> Iterator[Encoded | ShardEnd]:
+    """The same items; NaN, infinite and zero vectors raise, naming layer and word.
+
+    On an accelerator the verdict on a batch is read after the next one is under way, so that nothing waits for it.
+    """
+    waiting: tuple[torch.Tensor, Encoded] | None = None
+    for item in items:
+        if waiting is not None and (isinstance(item, ShardEnd) or len(item)):
+            if not bool(waiting[0]):
+                refuse(waiting[1])
+            waiting = None
+        if isinstance(item, Encoded) and len(item):
+            waiting = (well_defined(item), item)
+            if item.vectors.device.type == "cpu" and not bool(waiting[0]):
+                refuse(item)
+        yield item
+
+
+def device_of(source: Source) -> str:
+    """Kind of device a source's vectors are made on."""
+    device = getattr(getattr(source, "encoder", source), "device", "cpu")
+    return str(device).split(":")[0]
+
+
+def choose_unit(unit: str) -> Any:
+    return choose(unit, ("sentence", "paragraph", "document"), what="text unit")
+
+
+def _corpus(corpus: Any) -> Corpus:
+    if isinstance(corpus, Corpus):
+        return corpus
+    if isinstance(corpus, str | Path):
+        return Corpus(corpus)
+    return Corpus.from_sentences(corpus)
+
+
+def _encoder(encoder: Any) -> Encoder:
+    from limbeck.encoders import FunctionEncoder, load_encoder
+
+    if isinstance(encoder, str | Path):
+        return load_encoder(encoder)
+    if isinstance(encoder, Encoder):
+        return encoder
+    return FunctionEncoder(encoder, name=getattr(encoder, "__name__", "function"))

@@ -1,0 +1,45 @@
+"""Tables on disk: CSV for people, Parquet for the rest. A table is a dict of equally long columns."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from limbeck.extras import need
+from limbeck.state import atomic
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def write_csv(path: Path, columns: Columns) -> None:
+    """A CSV with a header; NaN and None are empty cells."""
+    with atomic(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([_cell(value) for value in row])
+
+
+def read_csv(path: Path) -> dict[str, list[str]]:
+    """The columns of a CSV, as text."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    return {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
+
+
+def write_parquet(path: Path, columns: Columns) -> None:
+    """A Parquet file, zstd-compressed."""
+    arrow = need("pyarrow", purpose="Writing Parquet")
+    parquet = need("pyarrow.parquet", purpose="Writing Parquet")
+    table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
+    with atomic(path) as temporary:
+        parquet.write_table(table, temporary, compression="zstd")
+
+
+def _cell(value: Any) -> Any:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return repr(float(value)) if isinstance(value, float) else value

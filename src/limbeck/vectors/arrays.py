@@ -1,0 +1,138 @@
+"""Word vectors as arrays: npz, and safetensors with its vocabulary inside or beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.errors import InputError
+from limbeck.extras import need
+from limbeck.vectors.gather import Floats, Table, table_of
+from limbeck.vectors.mapped import member_names, read_member
+from limbeck.vectors.strings import pack, strings_in
+
+MATRIX_NAMES = ("vectors", "embeddings", "matrix", "embedding.weight", "weight", "embedding")
+WORDS_NAMES = ("words", "vocab", "vocabulary", "tokens")
+OFFSETS_NAME = "offsets"
+
+
+def read_npz(path: Path, *, limit: int | None = None) -> Table:
+    """Read `vectors` (words, d) and `words`, an array of strings or bytes with `offsets`."""
+    names = member_names(path)
+    if not names:
+        raise InputError(
+            f"{path}: a zip of arrays (npz) is needed, this one holds none: unpack it and give a file in it."
+        )
+    matrix = read_member(path, first_of(names, MATRIX_NAMES, path))
+    words = read_member(path, first_of(names, WORDS_NAMES, path))
+    offsets = read_member(path, OFFSETS_NAME) if OFFSETS_NAME in names else None
+    return table_of(path, strings_in(words, offsets, path), matrix, limit=limit)
+
+
+def write_npz(path: Path, words: Sequence[str], matrix: Floats) -> None:
+    data, offsets = pack(words)
+    with open(path, "wb") as file:
+        np.savez(file, allow_pickle=False, vectors=matrix, words=data, offsets=offsets)
+
+
+def read_safetensors(path: Path, *, limit: int | None = None) -> Table:
+    """Read a matrix, and words from the tensors `words` and `offsets` or from a vocabulary file beside it."""
+    names = tensor_names(path)
+    matrix_name = first_of(names, MATRIX_NAMES, path)
+    if "words" in names and OFFSETS_NAME in names:
+        words = strings_in(read_tensor(path, "words"), read_tensor(path, OFFSETS_NAME), path)
+    else:
+        words = vocabulary_beside(path)
+    return table_of(path, words, read_tensor(path, matrix_name), limit=limit)
+
+
+def write_safetensors(path: Path, words: Sequence[str], matrix: Floats) -> None:
+    numpy_file = need("safetensors.numpy", purpose="writing safetensors")
+    data, offsets = pack(words)
+    numpy_file.save_file({"vectors": np.ascontiguousarray(matrix), "words": data, "offsets": offsets}, path)
+
+
+def vocabulary_beside(path: Path) -> list[str]:
+    """Words of the vocabulary file that stands beside a safetensors file."""
+    stem = path.name.removesuffix(".safetensors")
+    names = (f"{stem}.vocab.json", f"{stem}.vocab.txt", f"{stem}.txt", "tokenizer.json", "vocab.json", "vocab.txt")
+    for name in names:
+        beside = path.with_name(name)
+        if not beside.exists():
+            continue
+        if beside.suffix == ".txt":
+            return beside.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+        return in_order(read_json(beside), beside)
+    raise InputError(
+        f"{path}: words are needed beside the matrix, in tensors words and offsets or in one of "
+        f"{', '.join(names)}: none is there."
+    )
+
+
+def in_order(vocabulary: Any, path: Path) -> list[str]:
+    """Tokens in the order of their ids: of a list, a {token: id} object, or a tokenizer.json."""
+    if isinstance(vocabulary, list):
+        return [str(word) for word in vocabulary]
+    ids = tokenizer_ids(vocabulary) if "model" in vocabulary and isinstance(vocabulary["model"], dict) else vocabulary
+    tokens = {number: token for token, number in ids.items()}
+    if sorted(tokens) != list(range(len(tokens))):
+        raise InputError(
+            f"{path}: ids must run from 0 without gaps, got {len(tokens)} ids up to {max(tokens, default=0)}."
+        )
+    return [tokens[number] for number in range(len(tokens))]
+
+
+def tokenizer_ids(tokenizer: Mapping[str, Any]) -> dict[str, int]:
+    """{token: id} of a parsed tokenizer.json: the model's vocabulary and the added tokens."""
+    vocabulary = tokenizer["model"].get("vocab", {})
+    if isinstance(vocabulary, list):  # Unigram: [token, score] in order
+        ids = {entry[0]: number for number, entry in enumerate(vocabulary)}
+    else:
+        ids = dict(vocabulary)
+    for added in tokenizer.get("added_tokens") or ():
+        ids[added["content"]] = added["id"]
+    return ids
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: must be a JSON file ({error}): get it again.") from error
+
+
+def tensor_names(path: Path) -> list[str]:
+    """Names of the tensors in a safetensors file."""
+    with opened(path, "numpy") as file:
+        return list(file.keys())
+
+
+def read_tensor(path: Path, name: str) -> NDArray[Any]:
+    """One tensor as a numpy array; bfloat16 (which numpy lacks) as float32."""
+    with opened(path, "numpy") as file:
+        if str(file.get_slice(name).get_dtype()).lower() not in ("bf16", "bfloat16"):
+            array: NDArray[Any] = file.get_tensor(name)
+            return array
+    with opened(path, "pt") as file:
+        wide: NDArray[Any] = file.get_tensor(name).float().numpy()
+        return wide
+
+
+def opened(path: Path, framework: str) -> Any:
+    safetensors = need("safetensors", purpose="reading safetensors")
+    try:
+        return safetensors.safe_open(str(path), framework=framework)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise InputError(f"{path}: cannot be read as safetensors ({error}): get the whole file.") from error
+
+
+def first_of(names: Sequence[str], wanted: Sequence[str], path: Path) -> str:
+    for name in wanted:
+        if name in names:
+            return name
+    raise InputError(f"{path}: one of {', '.join(wanted)} is needed, got {', '.join(names) or 'nothing'}: rename it.")

@@ -1,0 +1,185 @@
+"""The file formats of word vectors: told apart by content when read, by name when written."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from limbeck.corpus.compression import compression_of, open_bytes
+from limbeck.errors import InputError, UsageError, choose
+from limbeck.extras import need
+from limbeck.state import atomic
+from limbeck.vectors import arrays, fasttext, folders, models, text, word2vec
+from limbeck.vectors.gather import Floats, Table
+
+#: what `format=` may be when reading
+READABLE = (
+    "auto",
+    "word2vec",
+    "word2vec-binary",
+    "glove",
+    "fasttext",
+    "fasttext-binary",
+    "npz",
+    "safetensors",
+    "model2vec",
+    "model",
+)
+WRITABLE = ("auto", "word2vec", "word2vec-binary", "glove", "fasttext", "npz", "safetensors", "model2vec")
+BY_SUFFIX = {
+    ".txt": "word2vec",
+    ".vec": "fasttext",
+    ".glove": "glove",
+    ".bin": "word2vec-binary",
+    ".npz": "npz",
+    ".safetensors": "safetensors",
+    "": "model2vec",
+}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+HEAD = 1 << 20  #: bytes looked at to tell a text's second line from binary numbers: room for 40,000 dimensions
+ARRAYS: dict[str, Callable[..., Table]] = {"npz": arrays.read_npz, "safetensors": arrays.read_safetensors}
+
+
+def read(path: str | Path, *, format: str = "auto", limit: int | None = None) -> Table:
+    """Read word vectors of any format; `limit`: the first so many different words."""
+    choose(format, READABLE, what="format")
+    if limit is not None and limit < 1:
+        raise UsageError(f"limit must be at least 1, got {limit}: leave it out to read all words.")
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise InputError(f"{path}: a file or folder of word vectors is needed, nothing is there: check the path.")
+    if path.is_dir():
+        return read_folder(path, format, limit)
+    if format in ("model2vec", "model"):
+        raise InputError(f"{path}: format {format!r} is a folder, got a file: give the folder or another format.")
+    with open(path, "rb") as plain:
+        compressed = compression_of(plain.read(8)) is not None
+    if format == "auto":
+        with open_bytes(path) as stream:
+            format = detect(stream.read(HEAD), path)
+    if format in ARRAYS:
+        if compressed:
+            raise InputError(f"{path}: a compressed {format} file cannot be read in place: decompress it first.")
+        return ARRAYS[format](path, limit=limit)
+    with open_bytes(path) as stream:
+        if format == "word2vec-binary":
+            return word2vec.read_word2vec_binary(stream, path, limit=limit)
+        if format == "fasttext-binary":
+            return fasttext.read_fasttext_binary(stream, path, limit=limit, plain=not compressed)
+        return text.read_text(stream, path, header=format != "glove", limit=limit)
+
+
+def read_folder(path: Path, format: str, limit: int | None) -> Table:
+    if (path / "vectors.json").is_file() and format == "auto":
+        raise InputError(
+            f"{path}: word vectors are needed, these are kept occurrence vectors: use OccurrenceVectors.load."
+        )
+    if format == "auto":
+        format = "model2vec" if folders.model2vec_files(path) else "model"
+    if format == "model2vec":
+        return folders.read_model2vec(path, limit=limit)
+    if format == "model":
+        table = models.read_model(path)
+        return table if limit is None else Table(table.words[:limit], table.matrix[:limit].copy(), table.notes)
+    raise InputError(f"{path}: format {format!r} is a file, got a folder: give the file or another format.")
+
+
+def detect(head: bytes, path: Path) -> str:
+    """The format that a file's first (decompressed) bytes show."""
+    if head.startswith(b"PK\x03\x04"):
+        return "npz"
+    if len(head) > 8 and head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < 1 << 32:
+        return "safetensors"
+    if head[:4] == struct.pack("<i", fasttext.MAGIC):
+        return "fasttext-binary"
+    for magic, what in ((b"PAR1", "Parquet"), (b"\x89HDF", "HDF5")):
+        if head.startswith(magic):
+            raise InputError(
+                f"{path}: word vectors are needed, got a {what} file: load it with OccurrenceVectors.load."
+            )
+    first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    if not head.strip():
+        raise InputError(f"{path}: word vectors are needed, the file is empty.")
+    header = text.header_of(first) if newline else None
+    if header is None:
+        if b"\0" in head[:4096]:
+            raise InputError(f"{path}: word vectors are needed, got an unknown binary file: give its format.")
+        return "glove"
+    return "word2vec" if is_text(rest) else "word2vec-binary"
+
+
+def is_text(rest: bytes) -> bool:
+    """Whether what follows a header is a line of text: at least half of its fields after the first are numbers.
+
+    Half, so that one damaged number in a text is told with its line and not as a damaged binary file.
+    """
+    fields = rest.split(b"\n", 1)[0].split()[1:]
+    numbers = sum(text.is_number(field) for field in fields)
+    return not rest.strip() or 0 < len(fields) <= 2 * numbers
+
+
+def write(path: str | Path, words: Sequence[str], matrix: Floats, *, format: str = "auto") -> None:
+    """Write word vectors; "auto" goes by the name's ending (.gz, .bz2, .xz, .zst compress text and .bin)."""
+    choose(format, WRITABLE, what="format")
+    path = Path(path).expanduser()
+    compressed = path.suffix in COMPRESSED
+    if format == "auto":
+        suffix = Path(path.stem).suffix if compressed else path.suffix
+        if suffix not in BY_SUFFIX or (compressed and not suffix):
+            raise UsageError(
+                f"{path}: the name must end in {', '.join(filter(None, BY_SUFFIX))} or nothing (a folder), "
+                f"got {suffix!r}: rename it or give a format."
+            )
+        format = BY_SUFFIX[suffix]
+    if format == "model2vec":
+        if path.is_file():
+            raise InputError(f"{path}: a model2vec folder is to be written, got a file of that name: choose another.")
+        folders.write_model2vec(path, words, matrix)
+        return
+    if compressed and format in ARRAYS:
+        raise UsageError(f"{path}: {format} files are not compressed: leave {path.suffix} out of the name.")
+    if format == "word2vec-binary":
+        word2vec.check_binary_words(words, path)
+    elif format not in ARRAYS:
+        text.check_text_words(words, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        if format == "npz":
+            arrays.write_npz(temporary, words, matrix)
+        elif format == "safetensors":
+            arrays.write_safetensors(temporary, words, matrix)
+        else:
+            with compressing(temporary, path.suffix) as stream:
+                if format == "word2vec-binary":
+                    word2vec.write_word2vec_binary(stream, words, matrix)
+                else:
+                    text.write_text(stream, words, matrix, header=format != "glove")
+
+
+@contextmanager
+def compressing(path: Path, suffix: str) -> Iterator[IO[bytes]]:
+    """A file opened for writing, compressed as the suffix says; the same content gives the same bytes."""
+    with open(path, "wb") as file:
+        inner: Any
+        match suffix:
+            case ".gz":
+                inner = gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0)
+            case ".bz2":
+                inner = bz2.BZ2File(file, "wb")
+            case ".xz":
+                inner = lzma.LZMAFile(file, "wb")  # noqa: SIM115 (closed below, like the others)
+            case ".zst":
+                zstandard = need("zstandard", purpose="writing .zst files")
+                inner = zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+            case _:
+                yield file
+                return
+        with inner, io.BufferedWriter(cast(io.RawIOBase, inner), 1 << 20) as buffered:
+            yield cast(IO[bytes], buffered)

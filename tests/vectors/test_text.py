@@ -1,0 +1,151 @@
+"""Text formats: hand-written lines, odd words, damage that is named by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from limbeck.errors import InputError, MissingExtra
+from limbeck.vectors import StaticVectors, text
+from limbeck.vectors.gather import BEYOND_HEADER, NOT_UTF8
+
+
+def load(tmp_path: Path, data: bytes, **options: object) -> StaticVectors:
+    path = tmp_path / "v.txt"
+    path.write_bytes(data)
+    return StaticVectors.load(path, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"the 0.5 -1e-3\nof 2 3.25\n",  # GloVe
+        b"2 2\nthe 0.5 -0.001\nof 2 3.25\n",  # word2vec
+        b"2 2\nthe 0.5 -0.001 \nof 2 3.25 \n",  # word2vec's own tool and fastText: a blank at the end
+        b"2 2\r\nthe 0.5 -0.001\r\nof 2 3.25\r\n",
+        b"\xef\xbb\xbf2 2\nthe 0.5 -0.001\nof 2 3.25",  # byte order mark, no last newline
+        b"the +0.5 -1E-3\n\nof 2. 3.25\n\n",
+    ],
+)
+def test_hand_written(tmp_path: Path, data: bytes) -> None:
+    vectors = load(tmp_path, data)
+    assert vectors.words == ["the", "of"]
+    assert np.array_equal(vectors.matrix, np.array([[0.5, -0.001], [2, 3.25]], dtype=np.float32))
+
+
+def test_every_kind_of_blank_and_line_in_a_word(tmp_path: Path) -> None:
+    words = ["\u00a0", "a\u00a0b", "\u2028", "\x85", "\u3000", "\x0b", "a\x1cb", ". . .", "at x@y.z", "a\rb"]
+    data = "".join(f"{word} {row} 0.5\n" for row, word in enumerate(words)).encode()
+    vectors = load(tmp_path, data)
+    assert vectors.words == words
+    assert vectors.matrix[:, 0].tolist() == list(range(len(words)))
+
+
+def test_a_word_with_blanks_on_the_first_line(tmp_path: Path) -> None:
+    assert load(tmp_path, b". . . 1 2\na 3 4\nb 5 6\n").words == [". . .", "a", "b"]
+
+
+def test_duplicates_first_wins_and_is_counted(tmp_path: Path) -> None:
+    vectors = load(tmp_path, b"a 1 2\nb 3 4\na 5 6\nb 7 8\na 9 9\n")
+    assert vectors.words == ["a", "b"]
+    assert vectors["a"].tolist() == [1, 2]
+    assert vectors.duplicates == 3
+
+
+def test_limit_counts_different_words(tmp_path: Path) -> None:
+    vectors = load(tmp_path, b"9 1\na 1\na 2\nb 3\nc broken\n", limit=2)  # what comes after is not looked at
+    assert vectors.words == ["a", "b"]
+    assert vectors.duplicates == 1
+
+
+def test_invalid_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
+    vectors = load(tmp_path, b"caf\xe9 1 2\nok 3 4\n")
+    assert vectors.words == ["caf\ufffd", "ok"]
+    assert vectors.notes[NOT_UTF8] == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message"),
+    [
+        (b"a 1 2 3\nb 1 2\nc 1 2 3\n", 2, "'b' must have 3 numbers like the other words, got 2"),
+        (b"a 1 2 3\nb 1 2 3\nc 0.5 1.5 2.5 3.5\n", 3, "'c' must have 3 numbers like the other words, got 4"),
+        (b"3 2\na 1 2\nb 1 2\nc 1\n", 4, "'c' must have 2 numbers"),
+        (b"a 1 2\n\nb 1 x\n", 3, "after 'b', got 'x' in dimension 1"),
+        (b"a 1 2\nb 1  2\nc 3 4\n", 2, "'b 1', got '' in dimension 0"),
+        (b"a 1 2\nb nan 2\n", 2, "'b' must be finite numbers, got nan in dimension 0"),
+        (b"2 2\na 1 2\nb 1 -inf\n", 3, "'b' must be finite numbers, got -inf in dimension 1"),
+        (b"a 1 2\nb 1 1e39\n", 2, "'b' must be finite numbers, got inf"),
+        (b"3 2\na 1 2\nb 3 4\n", 3, "promises 3 words, the file ends after 2.*limit=2"),
+        (b"justoneword\n", 1, "no word vectors"),
+    ],
+)
+def test_damage_is_named_by_line(tmp_path: Path, data: bytes, line: int, message: str) -> None:
+    with pytest.raises(InputError, match=rf"v\.txt:{line}: .*{message}"):
+        load(tmp_path, data)
+
+
+def test_header_that_promises_too_few(tmp_path: Path) -> None:
+    vectors = load(tmp_path, b"1 2\na 1 2\nb 3 4\n")
+    assert vectors.words == ["a", "b"]
+    assert vectors.notes[BEYOND_HEADER] == 1
+
+
+def test_header_that_promises_too_many_can_be_limited(tmp_path: Path) -> None:
+    assert load(tmp_path, b"999999999999 2\na 1 2\nb 3 4\n", limit=2).words == ["a", "b"]
+
+
+def test_header_without_dimensions(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"v\.txt:1: .*at least 1 dimension"):
+        load(tmp_path, b"3 0\na\nb\nc\n", format="word2vec")
+
+
+def test_missing_header(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"v\.txt:1: .*got 'a 1 2'.*'glove'"):
+        load(tmp_path, b"a 1 2\n", format="word2vec")
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n"])
+def test_empty_file(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(InputError, match="empty"):
+        load(tmp_path, data)
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 20])
+def test_blocks_do_not_matter(tmp_path: Path, block: int) -> None:
+    path = tmp_path / "v"
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(50, 4)).astype(np.float32)
+    words = [f"w {i} \u2028" if i % 7 == 0 else f"w{i}" for i in range(50)]
+    StaticVectors(words, matrix).save(path, "word2vec")
+    with open(path, "rb") as stream:
+        table = text.read_text(stream, path, block=block)
+    assert table.words == words
+    assert np.array_equal(table.matrix, matrix)
+
+
+def test_line_numbers_are_right_beyond_the_first_block(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    path.write_bytes(b"".join(b"w%d 1 2\n" % i for i in range(100)) + b"bad 1\n")
+    with open(path, "rb") as stream, pytest.raises(InputError, match=r"v:101: 'bad'"):
+        text.read_text(stream, path, block=50)
+
+
+def test_without_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy and Python alone read and write the same."""
+    rng = np.random.default_rng(0)
+    vectors = StaticVectors(["a", "b c", "d"], rng.normal(size=(3, 5)) * 10.0 ** rng.integers(-30, 30, size=(3, 5)))
+    vectors.save(tmp_path / "arrow.txt")
+
+    def refuse(module: str, *, purpose: str) -> None:
+        raise MissingExtra(module)
+
+    monkeypatch.setattr(text, "need", refuse)
+    vectors.save(tmp_path / "plain.txt")
+    for name in ("arrow.txt", "plain.txt"):
+        again = StaticVectors.load(tmp_path / name)
+        assert again.words == vectors.words
+        assert np.array_equal(again.matrix, vectors.matrix)
+    with pytest.raises(InputError, match=r"v\.txt:2: .*got 'x'"):
+        load(tmp_path, b"a 1 2\nb x 1\n")
