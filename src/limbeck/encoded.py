@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import LimbeckError
+from limbeck.strings import Strings
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +36,8 @@ class Groups:
             return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
         starts = np.flatnonzero(np.concatenate(([True], identities[1:] != identities[:-1])))
         runs = identities[starts]
-        if len(np.unique(runs)) == len(runs):
+        ordered = np.sort(runs)
+        if not (ordered[1:] == ordered[:-1]).any():  # no identity comes back after its run
             sizes = np.diff(np.append(starts, n))
             return cls(np.repeat(np.arange(len(runs)), sizes), runs, sizes)
         distinct, of_row, sizes = np.unique(identities, return_inverse=True, return_counts=True)
@@ -134,7 +136,7 @@ class Encoded:
             sentences=self.sentences[rows],
             texts=self.texts[rows],
             occurrences=self.occurrences[rows],
-            strings=[self.strings[i] for i in rows] if self.strings else (),
+            strings=Strings.of(self.strings).take(rows) if self.strings else (),
         )
 
 
@@ -143,15 +145,16 @@ def well_defined(batch: Encoded) -> torch.Tensor:
     return ((batch.norms > 0) & (batch.norms < float("inf"))).all()
 
 
-def refuse(batch: Encoded) -> NoReturn:
-    """Say which vector of a batch is not well defined: layer and word."""
+def refuse(batch: Encoded, layers: Sequence[str] = ()) -> NoReturn:
+    """Say which vector of a batch is not well defined: layer (by its name, if names are given) and word."""
     norms = batch.norms.cpu()
     bad = (~((norms > 0) & (norms < float("inf")))).nonzero()
     layer, row = (int(i) for i in bad[0])
     kind = "zero" if float(norms[layer, row]) == 0 else "NaN or infinite"
     who = f"the word {batch.strings[row]!r}" if batch.strings else f"row {row}"
+    where = f"{layers[layer] if layers else layer} ({len(bad)} such in all)"
     raise LimbeckError(
-        f"vectors must be finite and not zero; {who} has a {kind} vector in layer {layer} ({len(bad)} such in all): "
+        f"vectors must be finite and not zero; {who} has a {kind} vector in layer {where}: "
         "try a wider dtype, or mend or leave out what made it."
     )
 
@@ -169,9 +172,9 @@ def wide(vectors: torch.Tensor) -> torch.dtype:
 
 def index_on(ids: NDArray[Any], like: torch.Tensor) -> torch.Tensor:
     """Host integers as an index tensor beside `like`, without waiting for the device."""
-    import torch
+    from limbeck.transfer import send
 
-    return torch.from_numpy(np.ascontiguousarray(ids, dtype=np.int64)).to(like.device, non_blocking=True)
+    return send(np.asarray(ids, dtype=np.int64), like.device)
 
 
 def add_rows(table: torch.Tensor, ids: NDArray[Any], rows: torch.Tensor) -> torch.Tensor:

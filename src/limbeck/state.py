@@ -54,10 +54,11 @@ def save(path: Path, arrays: Mapping[str, NDArray[Any]], *, about: Mapping[str, 
 def load(path: Path) -> tuple[State, dict[str, Any]]:
     """Load what `save` wrote: the arrays and the header's `about`."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # opened here: numpy leaves a file that is no archive open
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             header = json.loads(str(file["__header__"]))
             arrays = {name: file[name] for name in file.files if name != "__header__"}
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: not a state file of limbeck ({error}).") from error
     if header["format"] != FORMAT:
         raise InputError(

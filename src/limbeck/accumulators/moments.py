@@ -13,7 +13,7 @@ from limbeck.encoded import Encoded
 from limbeck.state import State
 
 #: float32 products are summed over at most this many rows before float64 takes them
-ROWS_AT_ONCE = {"cpu": 4096, "cuda": 16384}
+ROWS_AT_ONCE = {"cpu": 4096, "cuda": 131_072}
 
 
 class Moments:
@@ -41,16 +41,22 @@ class Moments:
         check_shape(self, batch)
         self.mean = self.mean.to(batch.vectors.device)
         self.scatter = self.scatter.to(batch.vectors.device)
-        for rows in batch.vectors.split(ROWS_AT_ONCE.get(batch.vectors.device.type, 4096), dim=1):
+        portions = batch.vectors.split(ROWS_AT_ONCE.get(batch.vectors.device.type, 4096), dim=1)
+        whole = batch.sums_by_sentence.sum(dim=1, dtype=torch.float64) if len(portions) == 1 and len(batch) else None
+        for rows in portions:
             if rows.shape[1]:
-                self._add(rows)
+                self._add(rows, whole)
 
-    def _add(self, rows: torch.Tensor) -> None:
+    def _add(self, rows: torch.Tensor, total: torch.Tensor | None) -> None:
+        """Take rows in; `total` is their sum, where it is known already."""
         n = rows.shape[1]
         narrow = torch.float64 if rows.dtype == torch.float64 else torch.float32
         # the shift as it is subtracted: rounded to the precision of the products
-        shift = (self.mean if self.n else rows.mean(dim=1, dtype=torch.float64)).to(narrow)
-        sums, products = _shifted_products(rows, shift)
+        if total is None:
+            total = rows.sum(dim=1, dtype=torch.float64)
+        shift = (self.mean if self.n else total / n).to(narrow)
+        products = _shifted_products(rows, shift)
+        sums = total - n * shift.to(torch.float64)  # Σ(x − shift)
         # the batch's own moments, about its own mean
         products -= torch.einsum("li,lj->lij", sums, sums / n)
         self._combine(n, shift.to(torch.float64) + sums / n, products)
@@ -96,8 +102,8 @@ class Moments:
         return made
 
 
-def _shifted_products(rows: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Σ(x − shift) and Σ(x − shift)(x − shift)ᵀ of rows (layers, n, d), in float64."""
+def _shifted_products(rows: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+    """Σ(x − shift)(x − shift)ᵀ of rows (layers, n, d), in float64."""
     if kernels.usable(rows):
         high, low = kernels.split(rows.contiguous(), shift)
     elif rows.device.type == "cuda" and shift.dtype == torch.float32:
@@ -106,10 +112,7 @@ def _shifted_products(rows: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Te
         low = (shifted - high).to(torch.bfloat16)
     else:
         shifted = rows.to(shift.dtype) - shift.unsqueeze(1)
-        products = torch.bmm(shifted.transpose(1, 2), shifted)
-        return shifted.sum(dim=1, dtype=torch.float64), products.to(torch.float64)
+        return torch.bmm(shifted.transpose(1, 2), shifted).to(torch.float64)
     across = high.transpose(1, 2)
     mixed = torch.bmm(across, low, out_dtype=torch.float32)
-    products = torch.bmm(across, high, out_dtype=torch.float32) + mixed + mixed.transpose(1, 2)
-    sums = high.sum(dim=1, dtype=torch.float32) + low.sum(dim=1, dtype=torch.float32)
-    return sums.to(torch.float64), products.to(torch.float64)
+    return (torch.bmm(across, high, out_dtype=torch.float32) + mixed + mixed.transpose(1, 2)).to(torch.float64)

@@ -17,6 +17,7 @@ from limbeck.accumulators.protocol import check_alike, check_shape
 from limbeck.encoded import Encoded, index_on
 from limbeck.seeds import hash_ids
 from limbeck.state import State
+from limbeck.strings import Strings
 
 UInts = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -150,8 +151,8 @@ class Points:
             column[slots] = incoming[rows]
             setattr(self, name, column)
         self.strings.extend([""] * (grown - held))
-        for slot, row in zip(slots.tolist(), rows.tolist(), strict=True):
-            self.strings[slot] = strings[row]
+        for slot, string in zip(slots.tolist(), Strings.of(strings).take(rows), strict=True):
+            self.strings[slot] = string
         return rows, slots
 
     def merge(self, other: Self) -> None:
@@ -188,7 +189,7 @@ class Points:
 class SentencePoints(Points):
     """One occurrence of each of at most `capacity` sentences: what the released code of Ethayarajh 2019 drew.
 
-    Words of short sentences weigh more here than among all occurrences (FIDELITY §1.13).
+    Words of short sentences weigh more here than among all occurrences (docs/fidelity.md §1.13).
     """
 
     name: ClassVar[str] = "sentence_points"
@@ -261,22 +262,27 @@ class Occurrences:
             return rows, rows
         rows = rows[hashes[rows] < self.hashes.max(axis=1)[places[rows]]]  # a full word's largest hash is its bar
         rows = rows[np.lexsort((hashes[rows], places[rows]))]
-        taken_rows: list[Ints] = []
-        taken_slots: list[Ints] = []
-        for group in np.split(rows, np.flatnonzero(np.diff(places[rows])) + 1):
-            if not len(group):
-                continue
-            place = places[group[0]]
-            both = np.concatenate([self.hashes[place], hashes[group]])
-            stays = np.zeros(len(both), dtype=bool)
-            stays[np.argsort(both, kind="stable")[: self.capacity]] = True
-            newcomers = group[stays[self.capacity :]]
-            free = np.flatnonzero(~stays[: self.capacity])[: len(newcomers)]
-            self.hashes[place, free] = hashes[newcomers]
-            taken_rows.append(newcomers)
-            taken_slots.append(place * self.capacity + free)
-        none: Ints = np.empty(0, dtype=np.int64)
-        return np.concatenate([none, *taken_rows]), np.concatenate([none, *taken_slots])
+        touched, starts, sizes = np.unique(places[rows], return_index=True, return_counts=True)
+        rank = np.arange(len(rows)) - np.repeat(starts, sizes)  # of a newcomer among those of its word
+        line = np.repeat(np.arange(len(touched)), sizes)
+        rows, line, rank = (column[rank < self.capacity] for column in (rows, line, rank))
+        # held and new hashes of each touched word side by side; the smallest of them stay
+        both = np.full((len(touched), 2 * self.capacity), LAST)
+        both[:, : self.capacity] = self.hashes[touched]
+        both[line, self.capacity + rank] = hashes[rows]
+        smallest = np.argsort(both, axis=1, kind="stable")[:, : self.capacity]
+        stays = np.zeros(both.shape, dtype=bool)
+        np.put_along_axis(stays, smallest, True, axis=1)
+        stays &= both != LAST
+        taken = stays[line, self.capacity + rank]
+        rows, line = rows[taken], line[taken]
+        # the k-th newcomer of a word takes its k-th free slot
+        free_line, free_slot = np.nonzero(~stays[:, : self.capacity])
+        free_starts = np.searchsorted(free_line, np.arange(len(touched)))
+        number = np.arange(len(rows)) - np.searchsorted(line, line)
+        slots = free_slot[free_starts[line] + number]
+        self.hashes[touched[line], slots] = hashes[rows]
+        return rows, touched[line] * self.capacity + slots
 
     def merge(self, other: Self) -> None:
         check_alike(self, other)

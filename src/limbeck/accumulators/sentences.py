@@ -13,6 +13,7 @@ from limbeck.accumulators.protocol import check_alike, check_shape
 from limbeck.encoded import Encoded
 from limbeck.seeds import hash_ids
 from limbeck.state import State
+from limbeck.transfer import send
 
 REPLICATES = 200  #: of the Poisson bootstrap over sentences
 LONGEST = 1024  #: longer sentences are counted with this length
@@ -57,7 +58,7 @@ class Sentences:
             return
         units = batch.unit_sums_by_sentence  # (layers, sentences, d)
         sums = batch.sums_by_sentence
-        sizes = torch.from_numpy(sentences.sizes).to(units)
+        sizes = send(sentences.sizes, units.device)
         values = (units * sums).sum(-1) / (sizes * torch.linalg.vector_norm(sums, dim=-1))
         hashes = hash_ids(sentences.identities[keep])
         # a zero mean vector has no direction: such sentences (never seen in a real model) weigh nothing
@@ -72,7 +73,7 @@ class Sentences:
         defined = torch.isfinite(values).all(dim=0)
         rows = torch.cat([values, torch.ones_like(values[:1])]).to(torch.float64)
         rows = torch.where(defined, rows, 0.0)
-        self._totals = self._totals.to(rows.device) + rows @ torch.from_numpy(weights).to(rows.device).to(torch.float64)
+        self._totals = self._totals.to(rows.device) + rows @ send(weights, rows.device).to(torch.float64)
         self._lengths += np.bincount(np.minimum(sentences.sizes[keep], LONGEST), minlength=LONGEST + 1)
 
     def _keep_smallest(self, hashes: NDArray[np.uint64], values: NDArray[np.float64], sizes: NDArray[np.int64]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from limbeck.accumulators.protocol import check_alike, check_shape
-from limbeck.encoded import Encoded, add_rows
+from limbeck.encoded import Encoded, index_on
 from limbeck.seeds import hash_ids
 from limbeck.state import State
 
@@ -46,9 +46,11 @@ class UnitSums:
         group = group_of(texts.identities)
         self.n += np.bincount(group, weights=texts.sizes, minlength=GROUPS).astype(np.int64)
         self.pairs += np.bincount(group, weights=texts.sizes**2, minlength=GROUPS).astype(np.int64)
-        sums = batch.unit_sums_by_text.to(torch.float64)  # (layers, texts, d)
-        self.sums = add_rows(self.sums.to(sums.device), group, sums)
-        self.squares = add_rows(self.squares.to(sums.device), group, sums.square())
+        sums = batch.unit_sums_by_text  # (layers, texts, d)
+        # sums by group as a product with the groups' members: (groups, texts) @ (texts, d)
+        members = torch.nn.functional.one_hot(index_on(group, sums), GROUPS).T.to(sums.dtype)
+        self.sums = self.sums.to(sums.device) + members @ sums
+        self.squares = self.squares.to(sums.device) + members @ sums.square()
 
     def merge(self, other: Self) -> None:
         check_alike(self, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 
 from limbeck import kernels
 from limbeck.accumulators.protocol import check_alike, check_shape
-from limbeck.encoded import Encoded, add_rows, index_on, wide
+from limbeck.encoded import Encoded, Groups, add_rows, index_on, wide
 from limbeck.state import State
 
 FOLD_EVERY = 32  #: batches whose float32 sums an accelerator holds before they are folded into float64
@@ -37,11 +38,13 @@ class WordSums:
         self.n = np.zeros(words, dtype=np.int64)
         self.contexts = np.zeros(words, dtype=np.int64)
         self.pairs = np.zeros(words, dtype=np.int64)
-        # one row more than there are words: occurrences of other words are added there and never read
-        self._sums = torch.zeros(layers, words + 1, dim, dtype=torch.float64)
-        self._recent: torch.Tensor | None = None
+        # tables are made where the first batch is, with one row more than there are words: occurrences of other words
+        # are added there and never read
+        self._sums: torch.Tensor | None = None
+        self._recent: torch.Tensor | None = None  # float32 sums not yet folded into float64
         self._batches = 0
-        self.squares = torch.zeros(layers, words, dtype=torch.float64)
+        self._single = np.zeros(words, dtype=np.int64)  # contexts with one occurrence, whose ‖û‖² is 1
+        self._repeated = torch.zeros(layers, words, dtype=torch.float64)  # Σ_c over the other contexts
 
     def settings(self) -> dict[str, Any]:
         return {"layers": self.layers, "dim": self.dim, "words": self.words, "vocabulary": self.vocabulary}
@@ -50,43 +53,44 @@ class WordSums:
     def sums(self) -> torch.Tensor:
         """Σû of every word, (layers, words, d)."""
         self._fold()
-        return self._sums[:, : self.words]
+        return self._table(self._repeated.device)[:, : self.words]
+
+    @property
+    def squares(self) -> torch.Tensor:
+        """Σ_c ‖Σ_{i∈c} û_i‖² of every word, (layers, words)."""
+        return self._repeated + torch.from_numpy(self._single).to(self._repeated)
 
     def update(self, batch: Encoded) -> None:
         check_shape(self, batch)
         rows = np.flatnonzero(batch.words >= 0)
         if not len(rows):
             return
+        self._repeated = self._repeated.to(batch.vectors.device)
         self._add_sums(batch)
         words = batch.words[rows]
         self.n += np.bincount(words, minlength=self.words)
         # a (text, word) pair is a context of the word; most words occur once in a text
-        keys, of_row, sizes = np.unique(
-            batch.by_text.of_row[rows] * self.words + words, return_inverse=True, return_counts=True
-        )
-        key_words = keys % self.words
-        self.contexts += np.bincount(key_words, minlength=self.words)
-        self.pairs += np.bincount(key_words, weights=sizes**2, minlength=self.words).astype(np.int64)
-        single = np.bincount(key_words[sizes == 1], minlength=self.words)  # ‖û‖² = 1
-        squares = self.squares.to(batch.vectors.device)
-        squares += torch.from_numpy(single).to(squares)
-        repeated = sizes > 1
+        keys = batch.by_text.of_row[rows] * self.words + words
+        order = np.argsort(keys)
+        contexts = Groups.by(keys[order])
+        context_words = contexts.identities % self.words
+        self.contexts += np.bincount(context_words, minlength=self.words)
+        self.pairs += np.bincount(context_words, weights=contexts.sizes**2, minlength=self.words).astype(np.int64)
+        repeated = contexts.sizes > 1
+        self._single += np.bincount(context_words[~repeated], minlength=self.words)
         if repeated.any():
-            number = np.cumsum(repeated) - 1  # of each repeated key among the repeated ones
-            inside = repeated[of_row]
-            index = index_on(rows[inside], squares)
-            norms = batch.norms.index_select(1, index).unsqueeze(-1)
-            units = batch.vectors.index_select(1, index).to(norms.dtype) / norms
-            sums = units.new_zeros(self.layers, int(repeated.sum()), self.dim)
-            add_rows(sums, number[of_row[inside]], units)
-            squares.index_add_(1, index_on(key_words[repeated], squares), sums.square().sum(-1).to(torch.float64))
-        self.squares = squares
+            inside = repeated[contexts.of_row]
+            # the sum over a context, as over a sentence
+            some = replace(batch.take(rows[order[inside]]), sentences=contexts.of_row[inside])
+            sums = some.unit_sums_by_sentence  # (layers, contexts, d)
+            squares = sums.square().sum(-1).to(torch.float64)
+            self._repeated.index_add_(1, index_on(context_words[repeated], squares), squares)
 
     def _add_sums(self, batch: Encoded) -> None:
         device = batch.vectors.device
         if wide(batch.vectors) == torch.float64:
             ids = np.where(batch.words >= 0, batch.words, self.words)
-            self._sums = add_rows(self._sums.to(device), ids, batch.units)
+            add_rows(self._table(device), ids, batch.units)
             return
         if self._recent is None:
             self._recent = torch.zeros(self.layers, self.words + 1, self.dim, dtype=torch.float32, device=device)
@@ -99,34 +103,39 @@ class WordSums:
         if self._batches >= FOLD_EVERY:
             self._fold()
 
+    def _table(self, device: torch.device) -> torch.Tensor:
+        if self._sums is None:
+            self._sums = torch.zeros(self.layers, self.words + 1, self.dim, dtype=torch.float64, device=device)
+        self._sums = self._sums.to(device)
+        return self._sums
+
     def _fold(self) -> None:
         if self._recent is not None and self._batches:
-            self._sums = self._sums.to(self._recent.device)
-            self._sums += self._recent
+            self._table(self._recent.device).add_(self._recent)
             self._recent.zero_()
             self._batches = 0
 
     def merge(self, other: Self) -> None:
         check_alike(self, other)
-        self._fold()
         self.n += other.n
         self.contexts += other.contexts
         self.pairs += other.pairs
-        self._sums[:, : self.words] += other.sums.to(self._sums.device)
-        self.squares = self.squares + other.squares.to(self.squares.device)
+        self._single += other._single
+        self.sums.add_(other.sums.to(self._repeated.device))
+        self._repeated = self._repeated + other._repeated.to(self._repeated.device)
 
     def state(self) -> State:
         """Only the words that were seen take room."""
-        self._fold()
         seen = np.flatnonzero(self.n)
-        index = index_on(seen, self._sums)
+        index = torch.from_numpy(seen).to(self._repeated.device)
         return {
             "seen": seen,
             "n": self.n[seen],
             "contexts": self.contexts[seen],
             "pairs": self.pairs[seen],
+            "single": self._single[seen],
             "sums": self.sums.index_select(1, index).cpu().numpy(),
-            "squares": self.squares.to(index.device).index_select(1, index).cpu().numpy(),
+            "repeated": self._repeated.index_select(1, index).cpu().numpy(),
         }
 
     @classmethod
@@ -136,6 +145,7 @@ class WordSums:
         made.n[seen] = state["n"]
         made.contexts[seen] = state["contexts"]
         made.pairs[seen] = state["pairs"]
-        made._sums[:, seen] = torch.from_numpy(state["sums"])
-        made.squares[:, seen] = torch.from_numpy(state["squares"])
+        made._single[seen] = state["single"]
+        made._table(torch.device("cpu"))[:, seen] = torch.from_numpy(state["sums"])
+        made._repeated[:, seen] = torch.from_numpy(state["repeated"])
         return made

@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     # before any tokeniser is loaded: worker processes divide the cores already
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # batches differ in shape: without this a GPU's memory falls into pieces that are asked for and given back
+    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     try:
         return int(options.run(options) or 0)
     except KeyboardInterrupt:

@@ -38,15 +38,14 @@ def run(options: argparse.Namespace) -> int:
     )
     out: Path = options.out
     settings = MeasureSettings()
-    with demo_corpus() as corpus:
+    with demo_corpus() as corpus, RunFolder(out, existing="replace") as folder:
         source = TextSource(corpus, random_bert(corpus))
-        folder = RunFolder(out, existing="replace")
         measured, passed = measure_source(
-            source, settings=settings, checkpoint=folder.unfinished / "state", progress=not options.quiet
+            source, settings=settings, checkpoint=folder.state, progress=not options.quiet
         )
         save(measured, folder.unfinished, source=source, settings=settings, passed=passed)
-    draw([folder.unfinished], folder.unfinished / "figures")
-    folder.finish()
+        draw([folder.unfinished], folder.unfinished / "figures")
+        folder.finish()
     print_summary(measured, passed, out)
     print(f"\nLook at {out / 'figures' / 'self_similarity.png'} and its neighbours.")
     print("Your own model and text:  limbeck measure --model MODEL --corpus TEXT --out DIR")

@@ -11,8 +11,9 @@ from limbeck.cli.options import (
     add_pass_options,
     need_source,
     source_options,
-    workers_for,
 )
+from limbeck.cli.running import describe, opened, started
+from limbeck.errors import choose
 
 EPILOG = """\
 examples:
@@ -38,39 +39,40 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    from limbeck.cli.measure import describe, leave
     from limbeck.run.encode import DTYPES, encode_source
-    from limbeck.run.folder import RunFolder
+    from limbeck.run.sources import open_source
+
+    need_source(options)
+    choose(options.keep, DTYPES, what="--keep")
+    if options.dry_run:
+        foresee(options)
+        return 0
+    with opened(options.out, options) as (folder, workers):
+        source = open_source(options.model, options.corpus, **source_options(options))
+        complete = folder.complete
+        encode_source(source, folder, keep=options.keep, workers=workers, progress=not options.quiet)
+    if complete:
+        print(f"{options.out}: complete already.")
+    else:
+        print(
+            f"{options.out}: {len(source.layers)} layers of {source.dim} dimensions; use with --vectors {options.out}"
+        )
+    return 0
+
+
+def foresee(options: argparse.Namespace) -> None:
+    """--dry-run: plan, try the first batches, and say what the whole would take."""
     from limbeck.run.settings import size
     from limbeck.run.sources import open_source
     from limbeck.stream import Choice, survey
     from limbeck.stream.progress import clock
     from limbeck.stream.run import words_a_second
-    from limbeck.stream.workers import Workers
 
-    from limbeck.errors import choose  # isort: skip
-
-    need_source(options)
-    choose(options.keep, DTYPES, what="--keep")
-    folder = None if options.dry_run else RunFolder(options.out, existing=options.existing)
-    if folder is not None and folder.complete:
-        print(f"{options.out}: complete already.")
-        return 0
-    with Workers(workers_for(options)).start() as workers:
-        try:
-            source = open_source(options.model, options.corpus, **source_options(options))
-            if folder is None:
-                plan = survey(source, choice=Choice(), deduplicate=False, workers=workers, progress=not options.quiet)
-                speed = words_a_second(source, plan, workers=workers)
-                width = 2 if options.keep == "float16" else 4
-                print(describe(plan))
-                print(f"about {clock(plan.units / speed)} at {speed:,.0f} words a second")
-                print(f"{size(plan.units * len(source.layers) * source.dim * width)} of disk")
-                return 0
-            encode_source(source, folder, keep=options.keep, workers=workers, progress=not options.quiet)
-        except BaseException as error:
-            if folder is not None:
-                leave(folder, error)
-            raise
-    print(f"{options.out}: {len(source.layers)} layers of {source.dim} dimensions; use with --vectors {options.out}")
-    return 0
+    with started(options) as workers:
+        source = open_source(options.model, options.corpus, **source_options(options))
+        plan = survey(source, choice=Choice(), deduplicate=False, workers=workers, progress=not options.quiet)
+        speed = words_a_second(source, plan, workers=workers)
+    width = 2 if options.keep == "float16" else 4
+    print(describe(plan))
+    print(f"about {clock(plan.units / speed)} at {speed:,.0f} words a second")
+    print(f"{size(plan.units * len(source.layers) * source.dim * width)} of disk")

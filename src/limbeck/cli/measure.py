@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +17,13 @@ from limbeck.cli.options import (
     need_source,
     positive,
     source_options,
-    workers_for,
 )
+from limbeck.cli.running import describe, opened, started
+from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
     from limbeck.run.settings import MeasureSettings
-    from limbeck.stream import Source
+    from limbeck.stream import Plan, Source
 
 EPILOG = """\
 DIR then holds layers.csv (a row a layer and measure), words.parquet (a row a word and layer), frequency.csv,
@@ -59,6 +62,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument(
         "--points", type=positive, default=50_000, metavar="N", help="occurrences kept for baselines and I(W) (50000)"
     )
+    group.add_argument("--seed", type=int, default=0, help="of every sample and interval (default: 0)")
     group.add_argument("--two-pass", action="store_true", help="read twice, for I(W) over every occurrence")
     group.add_argument("--no-text", action="store_true", help="keep the corpus's sentences out of the folder")
     return parser
@@ -66,6 +70,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.report import draw
+    from limbeck.run.folder import check_target
     from limbeck.run.presets import preset_named
     from limbeck.run.settings import MeasureSettings
 
@@ -82,74 +87,81 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     models: list[str | None] = list(options.model or [None])
-    folders = [target_of(options.out, model, several=len(models) > 1) for model in models]
-    for model, folder in zip(models, folders, strict=True):
-        run_one(model, folder, options, settings)
+    targets = targets_of(options.out, options.model or [])
+    if not options.dry_run:
+        for target in targets:  # the last one should not be refused when the first is done
+            check_target(target, existing=options.existing)
+    for model, target in zip(models, targets, strict=True):
+        if options.dry_run:
+            foresee(model, settings, options)
+        else:
+            measure_into(target, model, settings, options)
     if len(models) > 1 and not options.dry_run:
-        draw(folders, options.out / "figures")
+        draw(targets, options.out / "figures")
         print(f"figures with all models: {options.out / 'figures'}")
     return 0
 
 
-def target_of(out: Path, model: str | None, *, several: bool) -> Path:
-    """One folder a model: OUT itself, or OUT/NAME where there are several."""
-    return out / Path(str(model)).name if several else out
+def targets_of(out: Path, models: Sequence[str]) -> list[Path]:
+    """One folder a model: OUT itself, or OUT/NAME where there are several; of equal names more of the path is told."""
+    if len(models) < 2:
+        return [out]
+    paths = [Path(os.path.abspath(model)) if Path(model).exists() else Path(model) for model in models]
+    if len(set(paths)) < len(paths):
+        raise UsageError("each model must be given once; got one of them twice.")
+    depths = [1] * len(paths)
+    while True:
+        names = ["-".join(path.parts[-depth:]).strip("/") for path, depth in zip(paths, depths, strict=True)]
+        if len(set(names)) == len(names):
+            return [out / name for name in names]
+        depths = [depth + (names.count(name) > 1) for depth, name in zip(depths, names, strict=True)]
 
 
-def run_one(model: str | None, target: Path, options: argparse.Namespace, settings: MeasureSettings) -> None:
-    from limbeck.run.folder import RunFolder
+def open_for(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> Source:
+    """The source that the options name; the preset chooses the units where they do not."""
     from limbeck.run.sources import open_source
-    from limbeck.stream.workers import Workers
 
-    folder = None if options.dry_run else RunFolder(target, existing=options.existing)
-    if folder is not None and folder.complete:
-        print(f"{target}: complete already.")
-        return
-    with Workers(workers_for(options)).start() as workers:
-        try:
-            given = {"units": settings.rules.units} | source_options(options)
-            if options.vectors is not None:
-                given.pop("units")
-            source = open_source(model, options.corpus, vectors=options.vectors, **given)
-            if folder is None:
-                foresee(source, settings, workers, options)
-            else:
-                measure_into(folder, source, settings, workers, options)
-        except BaseException as error:
-            if folder is not None:
-                leave(folder, error)
-            raise
+    given = source_options(options)
+    given.setdefault("units", settings.rules.units)
+    return open_source(model, options.corpus, vectors=options.vectors, **given)
 
 
-def measure_into(
-    folder: Any, source: Source, settings: MeasureSettings, workers: Any, options: argparse.Namespace
-) -> None:
+def measure_into(target: Path, model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> None:
     """The whole run, into its folder."""
     from limbeck.cli.summary import print_summary
     from limbeck.report import draw
-    from limbeck.run.measure import measure_source, save
+    from limbeck.run.measure import check_same, measure_source, save
     from limbeck.run.settings import needs
 
-    def announce(plan: Any) -> None:
-        if not options.quiet:
-            print(describe(plan), file=sys.stderr)
-            print(str(needs(plan, layers=len(source.layers), dim=source.dim, settings=settings)), file=sys.stderr)
+    with opened(target, options) as (folder, workers):
+        source = open_for(model, settings, options)
+        if folder.complete:
+            check_same(folder, source, settings)
+            print(f"{target}: complete already.")
+            return
 
-    measured, passed = measure_source(
-        source,
-        settings=settings,
-        checkpoint=folder.unfinished / "state",
-        workers=workers,
-        progress=not options.quiet,
-        on_plan=announce,
-    )
-    save(measured, folder.unfinished, source=source, settings=settings, passed=passed, keep_text=not options.no_text)
-    draw([folder.unfinished], folder.unfinished / "figures")
-    folder.finish()
-    print_summary(measured, passed, folder.target)
+        def announce(plan: Plan) -> None:
+            if not options.quiet:
+                print(describe(plan), file=sys.stderr)
+                print(str(needs(plan, layers=len(source.layers), dim=source.dim, settings=settings)), file=sys.stderr)
+
+        measured, passed = measure_source(
+            source,
+            settings=settings,
+            checkpoint=folder.state,
+            workers=workers,
+            progress=not options.quiet,
+            on_plan=announce,
+        )
+        save(
+            measured, folder.unfinished, source=source, settings=settings, passed=passed, keep_text=not options.no_text
+        )
+        draw([folder.unfinished], folder.unfinished / "figures")
+        folder.finish()
+    print_summary(measured, passed, target)
 
 
-def foresee(source: Source, settings: MeasureSettings, workers: Any, options: argparse.Namespace) -> None:
+def foresee(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> None:
     """--dry-run: plan, try the first batches, and say what the whole would take."""
     from limbeck.run.measure import check_enough
     from limbeck.run.settings import needs
@@ -157,39 +169,18 @@ def foresee(source: Source, settings: MeasureSettings, workers: Any, options: ar
     from limbeck.stream.progress import clock
     from limbeck.stream.run import words_a_second
 
-    plan = survey(
-        source,
-        choice=settings.choice,
-        deduplicate=settings.rules.deduplicate,
-        workers=workers,
-        progress=not options.quiet,
-    )
-    check_enough(plan, settings)
-    print(describe(plan))
-    speed = words_a_second(source, plan, workers=workers)
+    with started(options) as workers:
+        source = open_for(model, settings, options)
+        plan = survey(
+            source,
+            choice=settings.choice,
+            deduplicate=settings.rules.deduplicate,
+            workers=workers,
+            progress=not options.quiet,
+        )
+        check_enough(plan, settings)
+        print(describe(plan))
+        speed = words_a_second(source, plan, workers=workers)
     passes = 2 if settings.two_pass else 1
     print(f"about {clock(passes * plan.units / speed)} at {speed:,.0f} words a second")
     print(str(needs(plan, layers=len(source.layers), dim=source.dim, settings=settings)))
-
-
-def describe(plan: Any) -> str:
-    """A plan in a line or two."""
-    text = (
-        f"{plan.units:,} words in {plan.sentences:,} sentences, {plan.documents:,} documents; {plan.types:,} distinct, "
-        f"{len(plan.vocabulary):,} followed"
-    )
-    if plan.dropped:
-        text += "; left out: " + ", ".join(f"{reason} {number:,}" for reason, number in plan.dropped.items())
-    return text
-
-
-def leave(folder: Any, error: BaseException) -> None:
-    """Keep what can be resumed, take away what cannot, and say which."""
-    from limbeck.stream.checkpoint import PLAN, STATE
-
-    state = folder.unfinished / "state"
-    resumable = (state / STATE).exists() or (isinstance(error, KeyboardInterrupt) and (state / PLAN).exists())
-    if not resumable:
-        folder.discard()
-    elif isinstance(error, KeyboardInterrupt):
-        print("\nto go on: the same command with --existing resume", file=sys.stderr)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import glob
+import math
 import os
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import UsageError
+from limbeck.errors import UsageError, choose
 
+UNITS = ("words", "pieces", "characters")
 SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs more than it brings
 
 
@@ -23,7 +26,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool) -> None
     )
     group.add_argument("--revision", help="branch, tag or commit of a model on the hub")
     group.add_argument("--layers", help='for example "0,3-5,-1"; "table" is the bare embedding table (default: all)')
-    group.add_argument("--pooling", default="mean", metavar="KIND", help="pieces to words: mean, first, last, sum, max")
+    group.add_argument("--pooling", metavar="KIND", help="pieces to words: mean (default), first, last, sum, max")
     group.add_argument("--units", metavar="UNIT", help="what gets a vector: words (default), pieces or characters")
     group.add_argument("--window", type=positive, metavar="N", help="most pieces read at once (default: the model's)")
     group.add_argument("--context", type=count, metavar="K", help="let each word see K words on each side only")
@@ -31,9 +34,9 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool) -> None
         "--targets", metavar="WORDS", help='words to keep, parted by commas, or "label:NAME" for words so labelled'
     )
     group.add_argument("--keep-first", action="store_true", help="keep a decoder's first position in the statistics")
-    group.add_argument("--stack", default="encoder", help="of an encoder-decoder: encoder (default) or decoder")
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    group.add_argument("--dtype", default="float32", help="float32 (default), bfloat16 or float16")
+    group.add_argument("--stack", help="of an encoder-decoder: encoder (default) or decoder")
+    group.add_argument("--device", help="auto (default), cpu, cuda, cuda:1, mps")
+    group.add_argument("--dtype", help="float32 (default), bfloat16 or float16")
     group.add_argument("--trust-remote-code", action="store_true", help="run code that comes with the model")
 
 
@@ -47,20 +50,18 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--format",
-        default="auto",
         help="auto (default), words (one sentence a line), prose, tsv, jsonl, parquet, conllu, semcor, wikipse",
     )
-    group.add_argument("--paragraphs", default="lines", help="of prose: lines (default) or blocks (hard-wrapped text)")
+    group.add_argument("--paragraphs", help="of prose: lines (default) or blocks (hard-wrapped text)")
     group.add_argument("--columns", metavar="A,B", help="of tsv and parquet: names, or numbers from 1")
-    group.add_argument("--cells", default="sentence", help="of tsv: each cell is a sentence (default) or prose")
-    group.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
-    group.add_argument("--language", default="en", help="whose rules split words and sentences (default: en)")
+    group.add_argument("--cells", help="of tsv: each cell is a sentence (default) or prose")
+    group.add_argument("--encoding", help="of the files (default: utf-8)")
+    group.add_argument("--language", help="whose rules split words and sentences (default: en)")
     group.add_argument("--lowercase", action="store_true", help="lower-case the text, for the model too")
     group.add_argument(
         "--text-unit",
-        default="sentence",
         metavar="UNIT",
-        help="what the model sees at once: sentence, paragraph, document",
+        help="what the model sees at once: sentence (default), paragraph, document",
     )
 
 
@@ -71,7 +72,6 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
         "--existing", default="fail", metavar="HOW", help="where DIR is there already: fail (default), resume, replace"
     )
     group.add_argument("--dry-run", action="store_true", help="say words, time, memory and disk, and stop")
-    group.add_argument("--seed", type=int, default=0, help="of every sample and interval (default: 0)")
     group.add_argument("--batch-tokens", type=positive, metavar="N", help="padded pieces a batch (default: by device)")
     group.add_argument(
         "--workers", type=count, metavar="N", help="processes that split and tokenise (default: by device)"
@@ -79,26 +79,31 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress")
 
 
+#: options of the model and the text; what is not given is left to the library, which knows the defaults
+SOURCE_OPTIONS = (
+    "revision", "layers", "pooling", "window", "context", "keep_first", "stack", "device", "dtype",
+    "trust_remote_code", "format", "paragraphs", "cells", "encoding", "language", "lowercase", "text_unit",
+    "batch_tokens",
+)  # fmt: skip
+
+
 def source_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Keyword arguments of `limbeck.run.sources.open_source`, without model and corpus."""
-    if getattr(options, "vectors", None) is not None:
-        return {"device": options.device}
-    found: dict[str, Any] = {
-        name: getattr(options, name)
-        for name in (
-            "revision", "layers", "pooling", "window", "context", "keep_first", "stack", "device", "dtype",
-            "trust_remote_code", "format", "paragraphs", "cells", "encoding", "language", "lowercase", "text_unit",
-            "batch_tokens",
-        )
-    }  # fmt: skip
+    """Keyword arguments of `limbeck.run.sources.open_source`, without model and corpus: those that were given."""
+    given = {name: getattr(options, name) for name in SOURCE_OPTIONS}
+    found: dict[str, Any] = {name: value for name, value in given.items() if value is not None and value is not False}
     if options.columns:
         found["columns"] = tuple(part.strip() for part in options.columns.split(","))
     if options.targets:
         named = options.targets.startswith("label:")
         found["targets"] = options.targets if named else tuple(word.strip() for word in options.targets.split(","))
     if options.units is not None:
-        found["characters"] = options.units == "characters"
+        choose(options.units, UNITS, what="--units")
+        if options.units == "characters":
+            found["characters"] = True
         found["units"] = "words" if options.units == "characters" else options.units
+    if getattr(options, "vectors", None) is not None and (idle := found.keys() - {"device"}):
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(idle))
+        raise UsageError(f"--vectors were made with a model and a text; {named} comes too late: give it to encode.")
     return found
 
 
@@ -106,11 +111,19 @@ def workers_for(options: argparse.Namespace) -> int:
     """How many processes feed the device: none where the model is what takes the time."""
     if options.workers is not None:
         return int(options.workers)
-    if options.corpus is None or not _on_cuda(options.device):
+    if options.corpus is None or not _on_cuda(options.device or "auto"):
         return 0
-    sizes = [Path(path).stat().st_size for path in options.corpus if Path(path).is_file()]
     cores = os.cpu_count() or 1
-    return min(cores - 2, 14) if sum(sizes) > SMALL_CORPUS and cores > 3 else 0
+    return min(cores - 2, 14) if _bytes_in(options.corpus) > SMALL_CORPUS and cores > 3 else 0
+
+
+def _bytes_in(paths: list[str]) -> float:
+    """Size of files, folders and globs; endless for standard input, which nobody knows beforehand."""
+    if "-" in paths:
+        return math.inf
+    found = [Path(name) for path in paths for name in (glob.glob(path) or [path])]
+    files = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
+    return sum(file.stat().st_size for file in files)
 
 
 def _on_cuda(device: str) -> bool:

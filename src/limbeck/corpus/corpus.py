@@ -6,11 +6,11 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from limbeck.corpus import formats
 from limbeck.corpus.compression import check_encoding
@@ -23,6 +23,7 @@ from limbeck.corpus.tsv import Cells
 from limbeck.corpus.units import Sentence
 from limbeck.errors import InputError, choose
 
+Item = TypeVar("Item")
 LOOKS, LOOK_BYTES = 32, 1 << 14  #: how often and how far the fingerprint looks into a file
 
 
@@ -156,7 +157,7 @@ class Corpus:
             with closing(texts_in(source, self.encoding)) as texts:
                 for name, stream in texts:
                     if name == source.name or formats.accepts(self.format, name):
-                        for line, lines in self._format.divide(stream, name):
+                        for line, lines in _told(self._format.divide(stream, name), texts):
                             yield RawDocument(-1, name, line, lines)
 
     def parse(self, raw: RawDocument) -> list[Sentence]:
@@ -227,6 +228,14 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({self.paths or 'made from text'!r}, format={self.format!r})"
+
+
+def _told(items: Iterator[Item], texts: Generator[Any, None, None]) -> Iterator[Item]:
+    """The same items. What goes wrong in reading them is raised where the file was opened, which tells its name."""
+    try:
+        yield from items
+    except Exception as error:
+        texts.throw(error)
 
 
 def _documents_of(sentences: Iterable[Sequence[str] | Sentence]) -> Iterator[tuple[int, tuple[str, ...]]]:

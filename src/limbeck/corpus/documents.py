@@ -15,6 +15,7 @@ DOCUMENT_LINES = 1_000
 DOCUMENT_CHARACTERS = 4_000_000
 #: a longer line is read as several, cut at a blank
 LINE_CHARACTERS = 1_000_000
+BLOCK_CHARACTERS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +57,28 @@ def bounded_lines(stream: IO[str], limit: int = LINE_CHARACTERS) -> Iterator[tup
     """
     number = 1
     held = ""
-    while part := stream.readline(limit):
-        line = held + part
-        held = ""
-        if part.endswith("\n"):
-            yield number, line[:-1]
+    while block := stream.read(BLOCK_CHARACTERS):
+        *lines, held = (held + block).split("\n")
+        for line in lines:
+            for part in _cut(line, limit) if len(line) > limit else (line,):
+                yield number, part
             number += 1
-        elif len(part) < limit:
-            yield number, line  # the file's last line
-        else:
-            cut = max(line.rfind(" "), line.rfind("\t")) + 1 or len(line)
-            yield number, line[:cut]
-            held = line[cut:]
+        if len(held) > limit:  # a line without an end in sight
+            *parts, held = _cut(held, limit)
+            for part in parts:
+                yield number, part
     if held:
-        yield number, held
+        for part in _cut(held, limit):
+            yield number, part
+
+
+def _cut(line: str, limit: int) -> Iterator[str]:
+    """Parts of at most `limit` characters, ending at blanks where there are any."""
+    while len(line) > limit:
+        end = max(line.rfind(" ", 0, limit), line.rfind("\t", 0, limit)) + 1 or limit
+        yield line[:end]
+        line = line[end:]
+    yield line
 
 
 def grouped(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, tuple[str, ...]]]:

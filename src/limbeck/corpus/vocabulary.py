@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from limbeck.corpus.strings import Strings
+from limbeck.strings import Strings
 
 Int64 = NDArray[np.int64]
 

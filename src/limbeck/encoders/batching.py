@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.corpus.strings import Strings
 from limbeck.encoders.protocol import Ints, Prepared
 from limbeck.errors import UsageError
+from limbeck.strings import Strings
 
 
 def text_starts(prepared: Prepared) -> Ints:

@@ -12,21 +12,25 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.batching import cut, ranges
 from limbeck.encoders.layers import TABLE, choose_layers
-from limbeck.encoders.pooling import POOLINGS, Pooling, to_device
+from limbeck.encoders.pooling import POOLINGS, Pooling
 from limbeck.encoders.preparer import PiecePreparer
 from limbeck.encoders.protocol import Ints, Prepared
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.transfer import send
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 STACKS = ("encoder", "decoder")
-#: padded pieces in one forward pass, by kind of device
-BATCH_TOKENS = {"cpu": 4096, "cuda": 65536, "mps": 8192}
+BATCH_TOKENS = {"cpu": 4096, "mps": 8192}  #: padded pieces in one forward pass, by kind of device
 LONGEST_WINDOW = 4_096  #: unless asked: models of 100,000 positions would read a book at once
 _UNKNOWN_WINDOW = 512
+#: kernels for attention, best first; cuDNN's plans anew for each shape, some 50 ms, and here every batch has its own
+ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+_PLAINLY_MASKED = ("bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta")
 _PROBE = "one two three four"
 _POSITION_TABLES = ("wpe", "pos_emb", "position", "embed_position")
 
@@ -69,7 +73,7 @@ class HuggingFaceEncoder:
         self._stack = choose(stack, STACKS, what="stack")
         self._device = choose_device(device)
         self._dtype: torch.dtype = getattr(torch, choose(dtype, DTYPES, what="dtype"))
-        self._batch_tokens = BATCH_TOKENS.get(self._device.type, 8192) if batch_tokens is None else batch_tokens
+        self._batch_tokens = choose_batch_tokens(self._device) if batch_tokens is None else batch_tokens
         if self._batch_tokens < 1:
             raise UsageError(f"batch_tokens is a number of pieces, 1 or more; got {batch_tokens}.")
 
@@ -168,9 +172,12 @@ class HuggingFaceEncoder:
             digest.update(f"{key} {tuple(tensor.shape)}".encode() + sample.numpy().tobytes())
         return digest.hexdigest()
 
-    @torch.inference_mode()
     def forward(self, batch: Prepared) -> torch.Tensor:
         """Vectors (layers, units, dim) in the order of the batch's units, whatever its size."""
+        with torch.inference_mode(), sdpa_kernel(ATTENTION):
+            return self._forward(batch)
+
+    def _forward(self, batch: Prepared) -> torch.Tensor:
         out = torch.empty((len(self._layers), len(batch), self._dim), dtype=self._dtype, device=self._device)
         if not len(batch):
             return out
@@ -200,7 +207,7 @@ class HuggingFaceEncoder:
             if len(units) == len(batch):
                 pooling(states, out)
             else:
-                out.index_copy_(1, to_device(units, self._device), pooling(states))
+                out.index_copy_(1, send(units, self._device), pooling(states))
         return out
 
     def _cuts(self, lengths: Ints) -> list[int]:
@@ -218,7 +225,7 @@ class HuggingFaceEncoder:
         ids = np.full((len(windows), length), self._pad, dtype=np.int64)
         real = np.arange(length) < lengths[:, None]
         ids[real] = batch.pieces[ranges(batch.window_starts[windows], batch.window_starts[windows] + lengths)]
-        both = to_device(np.stack([ids, real.astype(np.int64)]), self._device)  # one copy instead of two
+        both = send(np.stack([ids, real.astype(np.int64)]), self._device)  # one copy instead of two
         return both[0], both[1]
 
     def _states(self, ids: torch.Tensor, mask: torch.Tensor) -> list[torch.Tensor]:
@@ -232,13 +239,23 @@ class HuggingFaceEncoder:
     def _run(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
         settings: dict[str, Any] = {"output_hidden_states": True, "return_dict": True}
         if self._masked:
-            settings["attention_mask"] = mask
+            settings["attention_mask"] = self._wide_mask(mask)
         if self._cacheable:
             settings["use_cache"] = False
         if self._two_stacks:
             given = self._model(input_ids=ids, decoder_input_ids=ids, decoder_attention_mask=mask, **settings)
             return tuple(given.decoder_hidden_states)
         return tuple(self._model(input_ids=ids, **settings).hidden_states)
+
+    def _wide_mask(self, mask: torch.Tensor) -> torch.Tensor:
+        """The mask (windows, length), spread to every position where that spares the GPU a wait.
+
+        Given a plain mask, transformers asks whether anything is masked at all, and the host stands still until the
+        GPU has answered. Only for models that read nothing else off the mask.
+        """
+        if mask.device.type != "cuda" or self._model.config.model_type not in _PLAINLY_MASKED:
+            return mask
+        return mask.bool()[:, None, None, :].expand(-1, -1, mask.shape[1], -1)
 
     @torch.inference_mode()
     def _try(self, aligner: Aligner) -> tuple[int, int, bool]:
@@ -272,6 +289,13 @@ def choose_device(device: str) -> torch.device:
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise UsageError(f"device {device!r} needs a GPU that torch can use; there is none: leave device out.")
     return chosen
+
+
+def choose_batch_tokens(device: torch.device) -> int:
+    """Padded pieces in one forward pass; on a GPU about one for each MiB it has, so that all layers find room."""
+    if device.type == "cuda":
+        return int(min(65_536, max(4096, torch.cuda.get_device_properties(device).total_memory >> 20)))
+    return BATCH_TOKENS.get(device.type, 4096)
 
 
 def choose_window_size(model: Any, tokenizer: Any, window: int | None) -> int:

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr
+from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,14 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
 
 @contextmanager
 def _quiet(*, bars: bool) -> Iterator[None]:
-    """Keep transformers' reports of unused weights off the user's terminal, and its bars unless it downloads."""
+    """Keep the libraries' reports off the user's terminal, and their bars unless something is downloaded."""
     from transformers.utils import logging
 
     level, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
+    hub = getLogger("huggingface_hub")  # tells every one of its tries to reach the network
+    hub_level = hub.level
+    hub.setLevel(ERROR)
     if not bars:
         logging.disable_progress_bar()
     try:
@@ -135,5 +139,6 @@ def _quiet(*, bars: bool) -> Iterator[None]:
             yield
     finally:
         logging.set_verbosity(level)
+        hub.setLevel(hub_level)
         if shown:
             logging.enable_progress_bar()

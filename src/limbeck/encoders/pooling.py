@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from limbeck.encoders.protocol import Ints
 from limbeck.errors import choose
+from limbeck.transfer import send
 
 POOLINGS = ("mean", "first", "last", "sum", "max")
 
@@ -39,7 +40,7 @@ class Pooling:
         bounds = np.cumsum(sizes) - sizes
         parts = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(begin[several] - bounds, sizes)
         read = begin + count - 1 if kind == "last" else begin
-        return cls(kind, *(to_device(array, device) for array in (read, several, parts, bounds)))
+        return cls(kind, *(send(array, device) for array in (read, several, parts, bounds)))
 
     def __call__(self, states: Sequence[torch.Tensor], out: torch.Tensor | None = None) -> torch.Tensor:
         """Hidden states, (windows, length, d) each, to vectors (layers, units, d) of the same dtype."""
@@ -58,11 +59,3 @@ class Pooling:
                 pooled = functional.embedding_bag(order, parts, self.bounds, mode=self.kind)
                 out[layer].index_copy_(0, self.rows, pooled.to(out.dtype))
         return out
-
-
-def to_device(array: Ints, device: torch.device) -> torch.Tensor:
-    """Host integers on the device, without waiting for it."""
-    tensor = torch.from_numpy(np.ascontiguousarray(array))
-    if device.type == "cuda":
-        return tensor.pin_memory().to(device, non_blocking=True)
-    return tensor.to(device)

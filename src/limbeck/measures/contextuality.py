@@ -47,7 +47,10 @@ def anisotropy_of(sums: UnitSums) -> Result:
 
 
 def sampled_anisotropy_of(points: Points, *, pairs: int, seed: int) -> Result:
-    """Mean cosine of random pairs of kept points, drawn with replacement: a point can meet itself (FIDELITY §1.13)."""
+    """Mean cosine of random pairs of kept points, drawn with replacement (docs/fidelity.md §1.13).
+
+    A point can meet itself.
+    """
     generator = generator_for(seed, "pairs")
     nothing = np.full(points.layers, np.nan)
     if not len(points):
@@ -120,8 +123,9 @@ def self_similarity_of(
 ) -> WordResult:
     """SelfSim(w) = (‖Σû‖² − Σ_c‖Σ_{i∈c}û‖²) / (n² − Σ_c n_c²), in [−1, 1] (Ethayarajh 2019, Eq. 1, exact).
 
-    Two mentions in one context are not two (FIDELITY §0.4); with `across_contexts=False` every pair i ≠ j counts,
-    as in the released code. The value of a layer is the unweighted mean over the words that have `enough`.
+    Two mentions in one context are not two (docs/fidelity.md §0.4); with `across_contexts=False` every pair i ≠ j
+    counts, as in the released code. NaN for a word that stands in one context only. The value of a layer is the
+    unweighted mean over the words that have `enough`.
     """
     norms = sums.sums.square().sum(-1).cpu().numpy()  # (layers, words)
     if across_contexts:
@@ -204,7 +208,7 @@ def intra_sentence_similarity_of(
     """IntraSim = mean over sentences of (mean û)·(mean x)/‖mean x‖ (Ethayarajh 2019, Eq. 2).
 
     In [−1, 1], and below 0 only where a few long vectors outweigh many short ones. Sentences of one word are left
-    out: theirs would be 1 by definition.
+    out: theirs would be 1 by definition. NaN where no sentence has two words.
     """
     name = "intra_sentence_similarity_matched" if matched else "intra_sentence_similarity"
     totals = sentences.totals
@@ -222,7 +226,7 @@ def matched_baseline_of(points: Points, lengths: NDArray[np.int64], *, seed: int
     """IntraSim of made sentences: occurrences from different texts, lengths as in the corpus.
 
     The paper's baseline, the pair cosine, is of another kind: independent isotropic vectors have a cosine of
-    about 1/√n with their mean, not 0 (FIDELITY §1.15). 1,000 sentences are made for each length; a sentence of
+    about 1/√n with their mean, not 0 (docs/fidelity.md §1.15). 1,000 sentences are made for each length; a sentence of
     n words is the beginning of one of n + 1, so all lengths cost what the longest does.
     """
     wanted = np.flatnonzero(lengths)

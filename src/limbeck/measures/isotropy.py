@@ -22,8 +22,9 @@ def log10_isotropy(x: Any, *, basis: Any = None) -> Result:
     """log₁₀ of I(W) = min Z(u) / max Z(u), Z(u) = Σ exp(u·w), over +u and −u of every eigenvector of WᵀW.
 
     At most 0, and 0 for a perfectly isotropic space (Mu & Viswanath 2018). In log space, since GPT-2's is near 1e-174.
-    It depends on scale. Both signs are taken because an eigenvector has none (FIDELITY §3.12). NaN where the non-zero
-    eigenvalues agree within 1e-6, as after whitening, unless another space's eigenvectors (columns) are given.
+    It depends on scale. Both signs are taken because an eigenvector has none (docs/fidelity.md §3.12). NaN where the
+    non-zero eigenvalues agree within 1e-6, as after whitening, unless another space's eigenvectors (columns) are given
+    as `basis`.
     """
     return _on_arrays(0, x, basis)
 
@@ -116,7 +117,7 @@ def isoscore_of(moments: Moments) -> Result:
     """IsoScore = ((tr C)² / ‖C‖_F² − 1) / (d − 1) (Rudman et al. 2022, in closed form).
 
     1 for equal variance in every direction, 0 for one direction. Invariant to mean, rotation and scale. It is biased
-    down when points are few: the note says so below 10 × d.
+    down when points are few: the note says so below 10 × d. NaN where all points are equal, or d is 1.
     """
     d = moments.dim
     ratio = participation(moments)

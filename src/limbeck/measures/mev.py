@@ -1,6 +1,6 @@
 """Maximum explainable variance: how much of a word's occurrences one static vector could explain.
 
-Three quantities go by this name (FIDELITY §0.2), and the published figures are the third:
+Three quantities go by this name (docs/fidelity.md §0.2), and the published figures are the third:
 
     mev                σ₁² / Σσ²          uncentred, Eq. 3 of Ethayarajh 2019
     mev_centered       λ₁ / Σλ            first principal component of the centred occurrences
@@ -43,6 +43,8 @@ class WordVariance:
 def mev(x: Any, *, words: Any, contexts: Any = None, min_contexts: int = 2, seed: int = 0) -> WordResult:
     """Share of the first uncentred direction, σ₁²/Σσ², in [1/n, 1] (Ethayarajh 2019, Eq. 3).
 
+    NaN for a word with one occurrence.
+
     >>> import numpy as np
     >>> mev(np.array([[1.0, 0.0], [3.0, 0.0]]), words=["a", "a"])["a"]
     1.0
@@ -51,7 +53,7 @@ def mev(x: Any, *, words: Any, contexts: Any = None, min_contexts: int = 2, seed
 
 
 def mev_centered(x: Any, *, words: Any, contexts: Any = None, min_contexts: int = 2, seed: int = 0) -> WordResult:
-    """Share of the first principal component of the centred occurrences, in [1/(n−1), 1].
+    """Share of the first principal component of the centred occurrences, λ₁/Σλ, in [1/(n−1), 1].
 
     NaN for a word whose occurrences are all equal.
     """
@@ -59,9 +61,10 @@ def mev_centered(x: Any, *, words: Any, contexts: Any = None, min_contexts: int 
 
 
 def mev_truncated_svd(x: Any, *, words: Any, contexts: Any = None, min_contexts: int = 2, seed: int = 0) -> WordResult:
-    """Centred variance along the first uncentred direction over all centred variance, in [0, 1].
+    """Centred variance along the first uncentred direction over all centred variance, v₁ᵀCv₁/tr C, in [0, 1].
 
-    NaN for a word whose occurrences are all equal.
+    What scikit-learn's TruncatedSVD reports, and what the released code of Ethayarajh 2019 used. NaN for a word whose
+    occurrences are all equal.
     """
     return _on_arrays(2, x, words=words, contexts=contexts, min_contexts=min_contexts, seed=seed)
 

@@ -13,7 +13,7 @@ from limbeck.measures.result import Result
 
 
 def mean_norm(x: Any, *, contexts: Any = None) -> Result:
-    """Mean Euclidean norm; see `norms_of`."""
+    """Mean Euclidean norm; see `mean_norm_of`."""
     seen = observe(x, contexts=contexts)
     norms = Norms(**seen.shape)
     norms.update(seen.batch)
@@ -22,7 +22,7 @@ def mean_norm(x: Any, *, contexts: Any = None) -> Result:
 
 
 def mean_norm_of(norms: Norms) -> Result:
-    """E‖x‖."""
+    """E‖x‖, at least 0. NaN where there are no points."""
     n, sums = norms.n, norms.sums.cpu().numpy()  # (groups,), (layers, groups)
     total = int(n.sum())
     if not total:

@@ -52,7 +52,8 @@ def effective_rank(x: Any) -> Result:
 def effective_rank_of(spectrum: Spectrum, *, n: int) -> Result:
     """exp(−Σ p log p), p = σ/Σσ over the singular values of the centered matrix, in [1, d] (Roy & Vetterli 2007).
 
-    Square roots of rounding noise would spoil it where fewer points than dimensions leave most σ at zero.
+    Square roots of rounding noise would spoil it where fewer points than dimensions leave most σ at zero: there it is
+    made from the points. NaN where all points are equal.
     """
     singular = np.sqrt(np.maximum(spectrum.centered, 0))
     total = singular.sum(-1, keepdims=True)
@@ -65,7 +66,7 @@ def effective_rank_of(spectrum: Spectrum, *, n: int) -> Result:
 
 
 def participation_ratio(x: Any) -> Result:
-    """(Σλ)² / Σλ² of the centered covariance, in [1, d]."""
+    """(Σλ)² / Σλ² of the centered covariance, in [1, d]; see `participation_ratio_of`."""
     seen = observe(x)
     moments = Moments(**seen.shape)
     moments.update(seen.batch)

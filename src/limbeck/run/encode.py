@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -9,15 +10,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from limbeck.encoded import Encoded
-from limbeck.errors import choose
+from limbeck.errors import InputError, choose
 from limbeck.run.folder import RunFolder
 from limbeck.run.sources import open_source
 from limbeck.stream import Choice, Source, run_pass
+from limbeck.stream.run import SHARD_UNITS
 from limbeck.stream.workers import Workers
 from limbeck.vectors import OccurrenceWriter
+from limbeck.vectors.writer import DESCRIPTION
 
 Kept = Literal["float16", "float32"]
 DTYPES: tuple[Kept, ...] = get_args(Kept)
+SHARD_BYTES = 1 << 30  #: of vectors in float32, before they are written
 
 
 class Keeper:
@@ -66,11 +70,9 @@ def encode(
     Duplicate texts are kept: whether they count is decided when the vectors are used.
     """
     choose(keep, DTYPES, what="--keep")
-    folder = RunFolder(out, existing=existing)
-    if folder.complete:
-        return folder.target
-    source = open_source(model, corpus, **options)
-    return encode_source(source, folder, keep=keep, workers=workers, progress=progress, shard_units=shard_units)
+    with RunFolder(out, existing=existing) as folder:
+        source = open_source(model, corpus, **options)
+        return encode_source(source, folder, keep=keep, workers=workers, progress=progress, shard_units=shard_units)
 
 
 def encode_source(
@@ -82,7 +84,11 @@ def encode_source(
     progress: bool = False,
     shard_units: int | None = None,
 ) -> Path:
-    """Run the pass and keep what comes out of it."""
+    """Run the pass and keep what comes out of it; nothing is left to do where the folder is complete."""
+    if folder.complete:
+        check_same(folder.target, source, keep=keep)
+        return folder.target
+    (folder.unfinished / DESCRIPTION).unlink(missing_ok=True)  # of a run killed in its last moment
     writer = OccurrenceWriter(
         folder.unfinished,
         encoder_name=source.name,
@@ -96,14 +102,31 @@ def encode_source(
         source,
         [],
         consumers=[Keeper(writer)],
-        checkpoint=folder.unfinished / "state",
+        checkpoint=folder.state,
         settings={"keep": keep},
         choice=Choice(),
         deduplicate=False,
-        shard_units=shard_units,
+        shard_units=shard_units or shard_size(source),
         workers=workers,
         progress=progress,
     )
-    shutil.rmtree(folder.unfinished / "state")
     writer.close()
+    shutil.rmtree(folder.state)
     return folder.finish()
+
+
+def shard_size(source: Source) -> int:
+    """Words a shard: as many as memory holds at once, with all their layers."""
+    return max(1, min(SHARD_UNITS["cpu"], SHARD_BYTES // (4 * len(source.layers) * source.dim)))
+
+
+def check_same(folder: Path, source: Source, *, keep: Kept) -> None:
+    """Refuse to take finished vectors for those of another model, text or precision."""
+    about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    wanted = {"encoder_fingerprint": source.fingerprint, "dtype": keep}
+    for name, value in wanted.items():
+        if about.get(name) != value:
+            what = "model, text or settings" if name == "encoder_fingerprint" else f"--keep ({about.get(name)})"
+            raise InputError(
+                f"{folder}: holds finished vectors of another {what}: --existing replace, or another --out."
+            )

@@ -5,39 +5,57 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from limbeck.errors import LimbeckError, choose
 
 EXISTING = ("fail", "resume", "replace")
+#: files of which every finished run has one, and nothing else is likely to
+MARKERS = ("run.json", "vectors.json")
 
 
 class RunFolder:
-    """The target of a run and the unfinished folder beside it.
+    """The target of a run and the unfinished folder beside it, which no other run can use meanwhile.
 
-    existing  what to do with what is there: "fail", "resume" an unfinished run, or "replace" it
+    existing  what to do with what is there: "fail", "resume" an unfinished run, or "replace" a run
+
+    As a context it lets go of the folder at the end. After an error it keeps what can be resumed and removes the rest.
+    A folder or file that is no run is never touched.
     """
 
     def __init__(self, target: str | Path, *, existing: str = "fail") -> None:
-        choose(existing, EXISTING, what="--existing")
+        check_target(target, existing=existing)
         self.target = Path(target)
-        self.unfinished = self.target.with_name(f".{self.target.name}.unfinished")
-        self.existing = existing
-        # a finished run is as far as resuming can get
-        self.complete = existing == "resume" and _holds_something(self.target) and not self.unfinished.exists()
+        self.unfinished = unfinished_of(self.target)
+        #: a finished run is as far as resuming can get
+        self.complete = existing == "resume" and holds_run(self.target) and not self.unfinished.exists()
+        self._resumed = existing == "resume" and self.unfinished.exists()
+        self._lock: int | None = None
         if not self.complete:
-            self._open()
+            self._open(existing)
 
-    def _open(self) -> None:
-        if _holds_something(self.target) and self.existing != "replace":
-            raise LimbeckError(f"{self.target}: it already holds something: --existing replace, or another --out.")
-        if self.unfinished.exists() and self.existing == "fail":
-            raise LimbeckError(
-                f"{self.target}: an unfinished run is here: --existing resume goes on, --existing replace begins anew."
-            )
+    @property
+    def state(self) -> Path:
+        """Where the pass keeps what it needs to go on, and what later runs can be merged with."""
+        return (self.target if self.complete else self.unfinished) / "state"
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a killed run would go on from here rather than begin anew."""
+        return not self.complete and self.state.is_dir() and any(self.state.iterdir())
+
+    def _open(self, existing: str) -> None:
         try:
-            if self.unfinished.exists() and self.existing == "replace":
-                shutil.rmtree(self.unfinished)
             self.unfinished.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(self.unfinished)
+            if existing == "replace":
+                for path in self.unfinished.iterdir():
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        except BlockingIOError:
+            raise LimbeckError(
+                f"{self.target}: another run is writing it at this moment: wait for it, or choose another --out."
+            ) from None
         except OSError as error:
             raise LimbeckError(
                 f"{self.target}: the output must be writable; {error.strerror}: choose another --out."
@@ -45,11 +63,15 @@ class RunFolder:
 
     def finish(self) -> Path:
         """Put the finished folder in its place."""
-        old = self.target.with_name(f".{self.target.name}.old")
+        place = place_of(self.target)
+        refuse_other(place)  # somebody may have put something there meanwhile
+        old = place.with_name(f".{place.name}.old")
         try:
-            if self.target.exists():
-                os.replace(self.target, old)
-            os.replace(self.unfinished, self.target)
+            if holds_run(old):  # of a run that was killed between the two lines below
+                shutil.rmtree(old, ignore_errors=True)
+            if place.exists():
+                os.replace(place, old)
+            os.replace(self.unfinished, place)
         except OSError as error:
             raise LimbeckError(
                 f"{self.target}: could not be put in place ({error.strerror}); the run is in {self.unfinished}."
@@ -61,6 +83,85 @@ class RunFolder:
         """Take away an unfinished folder that holds nothing worth resuming."""
         shutil.rmtree(self.unfinished, ignore_errors=True)
 
+    def __enter__(self) -> Self:
+        return self
 
-def _holds_something(path: Path) -> bool:
-    return path.is_file() or (path.is_dir() and any(path.iterdir()))
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not self.complete and not (self.resumable and self._may_go_on(error)):
+            self.discard()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _may_go_on(self, error: BaseException) -> bool:
+        """Whether the same command could get further another time: input that is wrong stays wrong, a disk gets room.
+
+        What was there before this try is not for this try to remove.
+        """
+        return self._resumed or not isinstance(error, LimbeckError) or isinstance(error.__cause__, OSError)
+
+
+def check_target(target: str | Path, *, existing: str = "fail") -> None:
+    """Refuse a target that a run could not be put into, before anything dear is done for it."""
+    choose(existing, EXISTING, what="--existing")
+    place = place_of(target)
+    here = Path.cwd()
+    if place == here or place in here.parents:
+        raise LimbeckError(f"{target}: the output must be a folder of its own, not the one you are in: name a new one.")
+    refuse_other(place)
+    if existing == "fail" and holds_run(place):
+        raise LimbeckError(f"{target}: it already holds a run: --existing replace, or another --out.")
+    if existing == "fail" and unfinished_of(target).exists():
+        raise LimbeckError(
+            f"{target}: an unfinished run is here: --existing resume goes on, --existing replace begins anew."
+        )
+
+
+def holds_run(target: Path) -> bool:
+    """Whether a folder is a finished run, of any command."""
+    return any((target / marker).is_file() for marker in MARKERS)
+
+
+def refuse_other(place: Path) -> None:
+    """Refuse a place that holds what is no run: a file, a device, a folder of something else. It is never moved."""
+    try:
+        taken = place.exists() and not holds_run(place) and not (place.is_dir() and not any(place.iterdir()))
+    except OSError as error:
+        raise LimbeckError(f"{place}: the output must be readable; {error.strerror}: choose another --out.") from error
+    if taken:
+        raise LimbeckError(
+            f"{place}: it already holds something that is no run of limbeck and stays as it is: choose another --out."
+        )
+
+
+def place_of(target: str | Path) -> Path:
+    """Where a target is: links are followed, since what is renamed must be the folder itself."""
+    return Path(os.path.realpath(target))
+
+
+def unfinished_of(target: str | Path) -> Path:
+    """The folder that a run is written into: a hidden neighbour, so that renaming is one step."""
+    place = place_of(target)
+    return place.with_name(f".{place.name}.unfinished")
+
+
+def _lock(folder: Path) -> int | None:
+    """Hold a folder until the process ends or closes what is returned; BlockingIOError where another holds it."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # not on Windows
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(handle), os.stat(folder)):  # finished and renamed a moment ago
+            raise BlockingIOError
+    except (BlockingIOError, FileNotFoundError):
+        os.close(handle)
+        raise BlockingIOError from None
+    except OSError:  # a file system without locks
+        os.close(handle)
+        return None
+    return handle

@@ -29,6 +29,8 @@ from limbeck.run.settings import MeasureSettings, accumulators_for
 from limbeck.run.sources import open_source
 from limbeck.state import write_text
 from limbeck.stream import Passed, Plan, Source, TextSource, run_pass
+from limbeck.stream.checkpoint import Checkpoint
+from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
 from limbeck.tables import write_csv, write_parquet
 
@@ -67,12 +69,13 @@ def measure(
     source = open_source(model, corpus, vectors=vectors, **options)
     if out is None:
         return measure_source(source, settings=settings, workers=workers, progress=progress)[0]
-    folder = RunFolder(out, existing=existing)
-    measured, passed = measure_source(
-        source, settings=settings, workers=workers, progress=progress, checkpoint=folder.unfinished / "state"
-    )
-    save(measured, folder.unfinished, source=source, settings=settings, passed=passed, keep_text=keep_text)
-    folder.finish()
+    with RunFolder(out, existing=existing) as folder:
+        measured, passed = measure_source(
+            source, settings=settings, workers=workers, progress=progress, checkpoint=folder.state
+        )
+        if not folder.complete:  # else its state gave all that was asked for
+            save(measured, folder.unfinished, source=source, settings=settings, passed=passed, keep_text=keep_text)
+            folder.finish()
     return measured
 
 
@@ -104,6 +107,7 @@ def measure_source(
         deduplicate=settings.rules.deduplicate,
         **common,
     )
+    check_any(passed)
     partition = None
     if settings.two_pass:
         moments = next(a for a in passed.accumulators if isinstance(a, Moments))
@@ -121,6 +125,28 @@ def check_enough(plan: Plan, settings: MeasureSettings) -> None:
             f"at least one word must occur in {settings.min_contexts} different texts; of {plan.types:,} words in "
             f"{plan.texts:,} texts none does: lower --min-contexts or give more text."
         )
+
+
+def check_any(passed: Passed) -> None:
+    """A run in which no word has a vector would be a table of holes too."""
+    if not any(accumulator.n for accumulator in passed.accumulators if isinstance(accumulator, Moments)):
+        told = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)
+        raise LimbeckError(
+            f"at least one word must have a vector, none of {passed.plan.units:,} has: "
+            f"{told or 'none was asked for'}: check --model, --targets and --lowercase."
+        )
+
+
+def check_same(folder: RunFolder, source: Source, settings: MeasureSettings) -> None:
+    """Refuse to take a finished run for one of another model, text or settings."""
+    identity = identity_of(
+        source,
+        settings.as_dict(),
+        seed=settings.seed,
+        choice=settings.choice,
+        deduplicate=settings.rules.deduplicate,
+    )
+    Checkpoint(folder.state, identity).load_plan()
 
 
 def save(

@@ -1,4 +1,4 @@
-"""Presets: one name for every choice in which paper, published code and sense disagree (FIDELITY §0.1)."""
+"""Presets: one name for every choice in which paper, published code and sense disagree (docs/fidelity.md §0.1)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PRESETS = {
     "corrected": Preset(),
     # what the text of Ethayarajh 2019 says: 1,000 words, 500 sentences, chance from 1,000 occurrences
     "paper": Preset(sentence_sample=500, word_sample=1000, mev_baseline_size=1000),
-    # what its published code did (FIDELITY §1.7-14); its misaligned GPT-2 indices are not copied
+    # what its published code did (docs/fidelity.md §1.7-14); its misaligned GPT-2 indices are not copied
     "released": Preset(
         units="pieces",
         deduplicate=False,

@@ -114,7 +114,7 @@ def compute(
     variance = word_variance(occurrences, points, seed=seed, baseline_size=rules.mev_baseline_size or None)
     kept = occurrences.chosen
     results += mev_of(variance, [plan.vocabulary.words[i] for i in kept], enough=enough[kept], seed=seed)
-    results += _isotropies(points, partition)
+    results += _isotropies(points, partition, moments, layers)
     spectrum = spectrum_of(moments, points)
     results += [isoscore_of(moments), effective_rank_of(spectrum, n=moments.n), participation_ratio_of(moments)]
     results += norms_of(norms, moments)
@@ -138,20 +138,23 @@ def basis_of(moments: Moments) -> torch.Tensor:
     return torch.stack([eigenvectors(matrix)[0] for matrix in moments.second_moment])
 
 
-def _isotropies(points: Points, partition: Partition | None) -> list[Result]:
+def _isotropies(points: Points, partition: Partition | None, moments: Moments, layers: tuple[str, ...]) -> list[Result]:
     names = ("log10_isotropy", "log10_isotropy_one_sign")
     if partition is not None:
-        both = log10_isotropy_from(partition)
-        return [Result(name, value, partition.n) for name, value in zip(names, both, strict=True)]
+        both = np.stack(log10_isotropy_from(partition))
+        told = [eigenvectors(matrix)[1] for matrix in moments.second_moment]
+        both[:, [bool(note) for note in told]] = np.nan
+        why = "; ".join(f"layer {layer}: {note}" for layer, note in zip(layers, told, strict=True) if note)
+        return [Result(name, value, partition.n, note=why) for name, value in zip(names, both, strict=True)]
     values = np.empty((2, points.layers))
     notes: list[str] = []
     greatest = 0.0
-    for layer in range(points.layers):
+    for layer, name in enumerate(layers):
         w = torch.from_numpy(points.layer(layer))
         greatest = max(greatest, float(w.norm(dim=1).max()))
         values[:, layer], note = log10_isotropy_of(w)
         if note:
-            notes.append(f"layer {layer}: {note}")
+            notes.append(f"layer {name}: {note}")
     if not points.complete:
         notes.append(f"sample of {len(points)} of {points.seen} occurrences, largest norm {greatest:.4g}")
     return [Result(name, value, len(points), note="; ".join(notes)) for name, value in zip(names, values, strict=True)]

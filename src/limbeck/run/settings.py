@@ -33,7 +33,7 @@ class MeasureSettings:
     mev_words     words whose occurrences are kept for MEV
     max_contexts  occurrences kept of each
     points        occurrences of any words kept for baselines and I(W)
-    two_pass      read everything twice where I(W) would else be made on a sample
+    two_pass      read everything twice, so that I(W) is over every occurrence
     """
 
     preset: str = "corrected"

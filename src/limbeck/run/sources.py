@@ -7,8 +7,10 @@ from typing import Any
 
 from limbeck.corpus import Corpus
 from limbeck.encoders import FunctionEncoder, TableEncoder, load_encoder
+from limbeck.encoders.huggingface import choose_device
+from limbeck.encoders.preparer import UNITS
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import UsageError
+from limbeck.errors import UsageError, choose
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
 from limbeck.vectors import OccurrenceVectors, StaticVectors
@@ -32,15 +34,15 @@ def open_source(
     if vectors is not None:
         if model is not None or corpus is not None:
             raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
-        device = options.get("device", "cpu")
-        return VectorSource(OccurrenceVectors.load(vectors), str(vectors), "cpu" if device == "auto" else device)
+        device = options.pop("device", "auto")
+        refuse_options(options, "kept vectors")
+        where = "cpu" if device == "auto" else str(choose_device(device))
+        return VectorSource(OccurrenceVectors.load(vectors), str(vectors), where)
     if model is None or corpus is None:
         raise UsageError("a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).")
     corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
     text = open_corpus(corpus, **corpus_options)
-    if batch_tokens is not None:
-        options["batch_tokens"] = batch_tokens
-    encoder = open_encoder(model, units=units, **options)
+    encoder = open_encoder(model, units=units, batch_tokens=batch_tokens, **options)
     budget = batch_tokens or getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
     return TextSource(text, encoder, choose_unit(text_unit), int(budget))
 
@@ -48,24 +50,40 @@ def open_source(
 def open_corpus(corpus: Any, **options: Any) -> Corpus:
     """A Corpus from a path, several paths, or sentences in memory."""
     if isinstance(corpus, Corpus):
+        refuse_options(options, "a Corpus that is open already")
         return corpus
-    if isinstance(corpus, str | Path) or (corpus and all(isinstance(part, str | Path) for part in corpus)):
+    several = isinstance(corpus, list | tuple) and bool(corpus) and all(isinstance(part, str | Path) for part in corpus)
+    if isinstance(corpus, str | Path) or several:
         return Corpus(corpus, **options)
-    return Corpus.from_sentences(corpus)
+    return Corpus.from_sentences(corpus, **options)
 
 
-def open_encoder(model: Any, **options: Any) -> Encoder:
-    """An Encoder from a name, a folder, a file of static vectors, StaticVectors, or a function."""
-    if isinstance(model, str | Path):
-        if is_static(Path(model)):
-            static = StaticVectors.load(model)
-            return TableEncoder(static, name=Path(model).name, device=options.get("device", "auto"))
-        return load_encoder(model, **options)
-    if isinstance(model, StaticVectors):
-        return TableEncoder(model)
+def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None = None, **options: Any) -> Encoder:
+    """An Encoder from a name, a folder, a file of static vectors, StaticVectors, or a function.
+
+    Units are a model's to choose: static vectors and functions know words alone, an Encoder has been told.
+    """
+    choose(units, UNITS, what="units")
+    if isinstance(model, str | Path) and not is_static(Path(model).expanduser()):
+        return load_encoder(model, units=units, batch_tokens=batch_tokens, **options)
+    if isinstance(model, str | Path | StaticVectors):
+        device = options.pop("device", "auto")
+        refuse_options(options, "static vectors")
+        if isinstance(model, StaticVectors):
+            return TableEncoder(model, device=device)
+        path = Path(model).expanduser()
+        return TableEncoder(StaticVectors.load(path), name=path.name, device=device)
+    refuse_options(options, "an encoder of your own")
     if isinstance(model, Encoder):
         return model
     return FunctionEncoder(model, name=getattr(model, "__name__", "function"))
+
+
+def refuse_options(options: dict[str, Any], what: str) -> None:
+    """Say which options would have had no effect."""
+    if options:
+        named = ", ".join(name.replace("_", "-") for name in options)
+        raise UsageError(f"{named} cannot be chosen for {what}: leave it out.")
 
 
 def is_static(path: Path) -> bool:

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.accumulators import Accumulator
-from limbeck.errors import InputError
+from limbeck.errors import InputError, LimbeckError
 from limbeck.state import State, load, save
 from limbeck.stream.plan import Plan
 
 PLAN = "plan.npz"
 STATE = "accumulators.npz"
+#: settings whose values say nothing to a reader
+FINGERPRINTS = ("model", "text", "source")
 
 
 class Checkpoint:
@@ -25,9 +27,12 @@ class Checkpoint:
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.folder = folder
         self.settings = settings
-        folder.mkdir(parents=True, exist_ok=True)
 
     def save_plan(self, plan: Plan) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LimbeckError(f"{self.folder}: could not be made ({error.strerror}): choose another --out.") from error
         save(self.folder / PLAN, plan.to_arrays(), about={"settings": self.settings, "dropped": plan.dropped})
 
     def load_plan(self) -> Plan | None:
@@ -70,7 +75,9 @@ class Checkpoint:
         unlike = [name for name, value in self.settings.items() if theirs.get(name) != value]
         if unlike:
             name = unlike[0]
+            now, then = self.settings[name], theirs.get(name)
+            told = "is another" if name in FINGERPRINTS else f"was {then!r} and is {now!r} now"
             raise InputError(
-                f"{path}: a run is resumed with the same model, text and settings; {name} was {theirs.get(name)!r} "
-                f"and is {self.settings[name]!r} now: use the old settings or --existing replace."
+                f"{path}: a run is resumed with the same model, text and settings; {name} {told}: use what was used "
+                "then, or --existing replace."
             )

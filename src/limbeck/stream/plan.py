@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.corpus.strings import Strings
 from limbeck.corpus.vocabulary import Vocabulary, punctuation_only
 from limbeck.encoded import Groups
 from limbeck.errors import LimbeckError
-from limbeck.seeds import hash_text
+from limbeck.seeds import hash_ids, hash_text
 from limbeck.state import State
+from limbeck.strings import Strings
 
 Ints = NDArray[np.int64]
 DUPLICATE = "duplicate text"
@@ -39,9 +39,10 @@ class Surveyed:
 
     def without(self, texts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """counts and contexts once some texts are left out."""
-        kept = ~np.repeat(texts, self.text_sizes)
-        text_of = np.repeat(np.arange(len(self.texts)), self.text_sizes)
-        return _count(self.units.codes[kept], text_of[kept], len(self.units.distinct))
+        rows = np.repeat(texts, self.text_sizes)
+        text_of = np.repeat(np.flatnonzero(texts), self.text_sizes[texts])
+        counts, contexts = _count(self.units.codes[rows], text_of, len(self.units.distinct))
+        return self.counts - counts, self.contexts - contexts
 
 
 def surveyed(
@@ -52,12 +53,24 @@ def surveyed(
     document_units: Ints,
     sentences: int,
     dropped: dict[str, int] | None = None,
+    comparable: bool = True,
 ) -> Surveyed:
-    """Sum up units that stand text by text."""
+    """Sum up units that stand text by text.
+
+    Texts are equal if their units are, unless they are not `comparable`. A unit without a name ("", in vectors that
+    users bring) makes its text unlike any other.
+    """
     units = Strings.of(strings)
     groups = Groups.by(texts)
     ends = np.cumsum(groups.sizes).tolist()
-    contents = [hash_text("\x1f".join(strings[a:b])) for a, b in itertools.pairwise([0, *ends])]
+    contents = np.array(
+        [hash_text("\x1f".join(strings[a:b])) for a, b in itertools.pairwise([0, *ends])], dtype=np.uint64
+    )
+    if not comparable:
+        contents = hash_ids(groups.identities)
+    elif "" in units.distinct:
+        nameless = np.unique(groups.of_row[units.codes == units.distinct.index("")])
+        contents[nameless] = hash_ids(groups.identities[nameless])
     counts, contexts = _count(units.codes, groups.of_row, len(units.distinct))
     return Surveyed(
         units=units,
@@ -65,7 +78,7 @@ def surveyed(
         contexts=contexts,
         text_sizes=groups.sizes,
         texts=groups.identities,
-        contents=np.array(contents, dtype=np.uint64),
+        contents=contents,
         documents=documents,
         document_units=document_units,
         sentences=sentences,
@@ -75,7 +88,8 @@ def surveyed(
 
 def _count(codes: NDArray[np.int32], text_of: Ints, size: int) -> tuple[Ints, Ints]:
     """Occurrences of each code, and texts it occurs in."""
-    pairs = np.unique(text_of * np.int64(size) + codes)
+    pairs = np.sort(text_of * np.int64(size) + codes)
+    pairs = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))] if len(pairs) else pairs
     return np.bincount(codes, minlength=size), np.bincount(pairs % max(size, 1), minlength=size)
 
 

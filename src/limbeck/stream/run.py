@@ -18,7 +18,8 @@ from limbeck.errors import choose
 from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.plan import Choice, Plan, make_plan
 from limbeck.stream.progress import Progress
-from limbeck.stream.sources import ShardEnd, Source, TextSource
+from limbeck.stream.sources import Source, TextSource
+from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 ENGINES = ("local",)
 CHECKPOINT_SECONDS = 30.0
 #: units a shard: about a minute of a large model's work
-SHARD_UNITS = {"cpu": 20_000, "cuda": 1_000_000}
+SHARD_UNITS = {"cpu": 20_000, "cuda": 500_000}
 
 
 class Consumer(Protocol):
@@ -110,8 +111,8 @@ def run_pass(
     began = time.monotonic()
     saved = None
     if checkpoint is not None:
-        identity = {"source": source.fingerprint, "seed": seed, "choice": repr(choice), "deduplicate": deduplicate}
-        saved = Checkpoint(checkpoint, identity | (settings or {}))
+        identity = identity_of(source, settings, seed=seed, choice=choice, deduplicate=deduplicate)
+        saved = Checkpoint(checkpoint, identity)
     with nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
         if plan is None:
             plan = saved.load_plan() if saved else None
@@ -134,9 +135,9 @@ def run_pass(
             made, start, before = restored
             dropped.update(before)
         done = sum(shard.units for shard in plan.shards[:start])
-        last_save = time.monotonic()
+        next_save = time.monotonic() + CHECKPOINT_SECONDS
         with Progress(source.name, total=plan.units, done=min(done, plan.units), show=progress) as bar:
-            for item in checked(source.read(plan, start=start, workers=processes, seed=seed)):
+            for item in checked(source.read(plan, start=start, workers=processes, seed=seed), source.layers):
                 if isinstance(item, Encoded):
                     for accumulator in made:
                         accumulator.update(item)
@@ -148,10 +149,34 @@ def run_pass(
                 for consumer in consumers:
                     consumer.end_shard(item.shard.number)
                 last = item.shard.number + 1 == len(plan.shards)
-                if saved and (last or time.monotonic() - last_save > CHECKPOINT_SECONDS):
+                if saved and (last or time.monotonic() > next_save):
+                    asked = time.monotonic()
                     saved.save_state(made, shards=item.shard.number + 1, dropped=dict(dropped))
-                    last_save = time.monotonic()
+                    # saving a large state should not take more than a twentieth of the time
+                    taken = time.monotonic() - asked
+                    next_save = time.monotonic() + max(CHECKPOINT_SECONDS, 20 * taken)
     return Passed(plan, made, dict(dropped), time.monotonic() - began)
+
+
+def identity_of(
+    source: Source,
+    settings: dict[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    choice: Choice | None = None,
+    deduplicate: bool = True,
+) -> dict[str, Any]:
+    """All that a pass depends on, by the names under which a change is told to the user."""
+    told = source.describe()
+    parts = {"model": "encoder_fingerprint", "text": "corpus_fingerprint", "text unit": "text_unit"}
+    made_of = {name: told[key] for name, key in parts.items() if key in told}
+    made_of |= settings or {}
+    return made_of | {
+        "seed": seed,
+        "choice": repr(choice),
+        "deduplicate": deduplicate,
+        "source": source.fingerprint,
+    }
 
 
 def survey(
@@ -176,26 +201,23 @@ def survey(
 
 
 def words_a_second(source: Source, plan: Plan, *, workers: Workers | None = None, seconds: float = 5.0) -> float:
-    """Speed of the encoder on the first batches, the very first left out (things warm up in it)."""
-    began = 0.0
-    units = 0
+    """Speed of the encoder on the first batches; the very first, in which things warm up, only where it is alone."""
+    seen = [(time.monotonic(), 0)]  # when each batch was there, and its units
     for item in source.read(plan, start=0, workers=workers or Workers(), seed=0):
         if not isinstance(item, Encoded) or not len(item):
             continue
         float(item.norms.sum())  # waits for the device
-        if not began:
-            began = time.monotonic()
-            first = len(item)
-            continue
-        units += len(item)
-        if time.monotonic() - began > seconds:
+        seen.append((time.monotonic(), len(item)))
+        if len(seen) > 2 and seen[-1][0] - seen[1][0] > seconds:
             break
-    if not began:
+    if len(seen) == 1:
         return 1.0
-    return max(units or first, 1) / max(time.monotonic() - began, 1e-3)
+    if len(seen) > 2:
+        seen.pop(0)
+    return sum(units for _, units in seen[1:]) / max(seen[-1][0] - seen[0][0], 1e-3)
 
 
-def checked(items: Iterator[Encoded | ShardEnd]) -> Iterator[Encoded | ShardEnd]:
+def checked(items: Iterator[Encoded | ShardEnd], layers: Sequence[str]) -> Iterator[Encoded | ShardEnd]:
     """The same items; NaN, infinite and zero vectors raise, naming layer and word.
 
     On an accelerator the verdict on a batch is read after the next one is under way, so that nothing waits for it.
@@ -204,12 +226,12 @@ def checked(items: Iterator[Encoded | ShardEnd]) -> Iterator[Encoded | ShardEnd]
     for item in items:
         if waiting is not None and (isinstance(item, ShardEnd) or len(item)):
             if not bool(waiting[0]):
-                refuse(waiting[1])
+                refuse(waiting[1], layers)
             waiting = None
         if isinstance(item, Encoded) and len(item):
             waiting = (well_defined(item), item)
             if item.vectors.device.type == "cpu" and not bool(waiting[0]):
-                refuse(item)
+                refuse(item, layers)
         yield item
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import pickle
 import queue
+import shutil
 import signal
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -17,11 +20,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from limbeck.errors import LimbeckError
+
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 
+_SPAWN = multiprocessing.get_context("spawn")
 
-class Workers:
+
+READY = 8  #: items that wait for the consumer
+
+
+class Pool:
     """Processes that compute functions of items, in order. With none, everything is computed here, when asked for.
 
     A function travels once, through a file, however many items it is called on; it must pickle. Processes start at the
@@ -51,20 +61,18 @@ class Workers:
             for future in under_way:
                 future.cancel()
 
-    def start(self) -> Self:
-        """Start the processes now, while something else is loaded."""
-        if self.count:
-            pool, _ = self._start(_nothing)
-            for _ in range(self.count):
-                pool.submit(_warm)
-        return self
+    def start(self) -> None:
+        """Start the processes now."""
+        pool, _ = self._start(_nothing)
+        for _ in range(self.count):
+            pool.submit(_warm)
 
     def _start(self, function: Callable[[Any], Any]) -> tuple[ProcessPoolExecutor, str]:
         if self._pool is None or self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="limbeck-workers-")
-            # spawn: a fork of a process that holds torch's or a tokeniser's threads may hang
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.count, mp_context=context, initializer=_prepare_process)
+            self._pool = ProcessPoolExecutor(
+                self.count, mp_context=_SPAWN, initializer=_prepare_process, initargs=(self._folder.name,)
+            )
         path = Path(self._folder.name) / f"{len(list(Path(self._folder.name).iterdir()))}.pickle"
         path.write_bytes(pickle.dumps(function))
         return self._pool, str(path)
@@ -75,6 +83,74 @@ class Workers:
         if self._folder is not None:
             self._folder.cleanup()
 
+
+class Workers:
+    """Runs jobs ahead of their consumer. A job is a callable that takes a pool and gives an iterator.
+
+    With `count` processes the job itself runs in one more, which owns the pool: the consumer's process, which has a
+    device to keep busy, only takes what is ready off a queue. With none it runs in a thread.
+    """
+
+    def __init__(self, count: int = 0) -> None:
+        self.count = count
+        self._feeder: Any = None
+
+    def run(self, job: Callable[[Pool], Iterator[Item]]) -> Iterator[Item]:
+        """The items of a job, up to `READY` of them computed in advance."""
+        if self.count < 1:
+            return prefetched(job(Pool()), depth=READY)
+        return self._from_feeder(job)
+
+    def start(self) -> Self:
+        """Start the processes now, while something else is loaded."""
+        if self.count and self._feeder is None:
+            # spawn: a fork of a process that holds torch's or a tokeniser's threads may hang
+            self._jobs, self._items, self._stop = _SPAWN.SimpleQueue(), _SPAWN.Queue(READY), _SPAWN.Event()
+            self._feeder = _SPAWN.Process(target=_feed, args=(self.count, self._jobs, self._items, self._stop))
+            self._feeder.start()
+            atexit.register(self.close)  # the interpreter would wait for the process for ever
+        return self
+
+    def _from_feeder(self, job: Callable[[Pool], Iterator[Item]]) -> Iterator[Item]:
+        self.start()
+        self._stop.clear()
+        self._jobs.put(job)
+        finished = False
+        try:
+            while True:
+                item = self._next()
+                if isinstance(item, _End):
+                    finished = True
+                    if item.error is not None:
+                        raise item.error
+                    return
+                yield item
+        finally:
+            if not finished:  # the consumer has had enough: let the feeder come to its end
+                self._stop.set()
+                while self._feeder.is_alive() and not isinstance(self._next(), _End):
+                    pass
+
+    def _next(self) -> Any:
+        while True:
+            try:
+                return self._items.get(timeout=1.0)
+            except queue.Empty:
+                if not self._feeder.is_alive():
+                    raise LimbeckError(
+                        "the processes that prepare the text ended unexpectedly (out of memory?): lower --workers."
+                    ) from None
+
+    def close(self) -> None:
+        if self._feeder is not None:
+            atexit.unregister(self.close)
+            self._stop.set()
+            self._jobs.put(None)
+            self._feeder.join(timeout=30)
+            if self._feeder.is_alive():
+                self._feeder.kill()
+            self._feeder = None
+
     def __enter__(self) -> Self:
         return self
 
@@ -84,9 +160,51 @@ class Workers:
         self.close()
 
 
-def _prepare_process() -> None:
+def _feed(count: int, jobs: Any, items: Any, stop: Any) -> None:
+    """The feeding process: jobs come in, their items go out, each job's followed by an end."""
+    _prepare_process("")
+    pool = Pool(count)
+    pool.start()
+
+    def put(item: Any) -> bool:
+        while not stop.is_set():
+            try:
+                items.put(item, timeout=0.2)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    while (job := jobs.get()) is not None:
+        end = _End()
+        try:
+            for item in job(pool):
+                if not put(item):
+                    break
+        except BaseException as error:
+            end = _End(error)
+        if stop.is_set():
+            items.put(_End())  # the consumer is emptying the queue
+        else:
+            put(end)
+    pool.close()
+    items.close()
+
+
+def _prepare_process(folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one process, one core
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
+
+
+def _end_with_parent(folder: str) -> None:
+    """A parent that is killed outright cannot tell its workers, which would wait for ever: they look after it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
 
 
 def _nothing(item: Any) -> Any:
@@ -140,6 +258,9 @@ def prefetched(items: Iterable[Item], *, depth: int) -> Iterator[Item]:
             put(_End(error))
 
     thread = threading.Thread(target=draw, name="limbeck-prefetch", daemon=True)
+    # the consumer launches many small things and gives the interpreter up at each: it should get it back soon
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)
     thread.start()
     try:
         while True:
@@ -150,5 +271,6 @@ def prefetched(items: Iterable[Item], *, depth: int) -> Iterator[Item]:
                 return
             yield item
     finally:
+        sys.setswitchinterval(interval)
         stopped.set()
         thread.join(timeout=5)

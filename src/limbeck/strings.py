@@ -27,10 +27,9 @@ class Strings(Sequence[str]):
     def of(cls, strings: Sequence[str]) -> Strings:
         if isinstance(strings, Strings):
             return strings
-        ids: dict[str, int] = {}
-        get = ids.setdefault
-        codes = np.fromiter((get(string, len(ids)) for string in strings), dtype=np.int32, count=len(strings))
-        return cls(list(ids), codes)
+        distinct = list(dict.fromkeys(strings))
+        ids = {string: number for number, string in enumerate(distinct)}
+        return cls(distinct, np.fromiter(map(ids.__getitem__, strings), dtype=np.int32, count=len(strings)))
 
     @classmethod
     def join(cls, parts: Iterable[Strings]) -> Strings:

@@ -1,0 +1,48 @@
+"""Progress: a bar on a terminal, lines elsewhere, nothing when asked."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+
+import pytest
+
+from limbeck.stream import progress
+from limbeck.stream.progress import Progress, clock
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, "0s"), (42.4, "42s"), (59.6, "1m00s"), (200, "3m20s"), (3600, "1h00m"), (18430, "5h07m")]
+)
+def test_clock(seconds: float, said: str) -> None:
+    assert clock(seconds) == said
+
+
+def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LINE_EVERY", -1.0)
+    with Progress("model", total=1000, done=200) as bar:
+        bar.advance(300)
+    with Progress("planning") as bar:
+        bar.advance(1234)
+    with Progress("silent", show=False) as bar:
+        bar.advance(1)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("model: 500 of 1,000 words, ")
+    assert first.endswith(" left")
+    assert second.startswith("planning: 1,234 words, ")
+
+
+def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "120")
+        with Progress("model", total=10) as bar:
+            bar.advance(10)
+    said = os.read(master, 100_000).decode()
+    os.close(master)
+    assert "model" in said
+    assert "10/10" in said
+    assert "words/s" in said
