@@ -90,7 +90,9 @@ class Encoded:
         """Sum of the vectors of each sentence, (layers, sentences, d)."""
         if self._reduced is not None:
             return self._reduced[1]
-        return self.sum_rows(self.vectors.to(wide(self.vectors)), self.by_sentence)
+        # a sentence is short: its sum loses nothing in float32, and is a float64 from then on
+        narrow = self.vectors if self.vectors.dtype.itemsize >= 4 else self.vectors.float()
+        return self.sum_rows(narrow, self.by_sentence).to(wide(self.vectors))
 
     @cached_property
     def unit_sums_by_sentence(self) -> torch.Tensor:

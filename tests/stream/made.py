@@ -199,7 +199,7 @@ def by_pairs(seen: Seen, *, min_contexts: int) -> dict[str, Floats]:
 
 
 def _mev(x: Floats) -> tuple[float, float, float]:
-    """Shares of the first direction: uncentred, centred, and scikit-learn's TruncatedSVD attribute (docs/fidelity.md §1.1)."""
+    """Shares of the first direction: uncentred, centred, scikit-learn's TruncatedSVD (docs/fidelity.md §1.1)."""
     singular = np.linalg.svd(x)[1] ** 2
     first = np.linalg.svd(x)[2][0]
     centred = x - x.mean(0)

@@ -12,6 +12,8 @@ from limbeck.accumulators.protocol import check_alike, check_shape
 from limbeck.encoded import Encoded
 from limbeck.state import State
 
+SPLIT_PRECISION = 2.0**-16  #: of two bfloat16 parts
+BLOCK = 256  #: columns of a block of products; half of a symmetric matrix need not be computed
 #: float32 products are summed over at most this many rows before float64 takes them
 ROWS_AT_ONCE = {"cpu": 4096, "cuda": 131_072}
 
@@ -31,6 +33,7 @@ class Moments:
         self.layers = layers
         self.dim = dim
         self.n = 0
+        self.precision = 0.0  # relative rounding of the coarsest products that are in scatter
         self.mean = torch.zeros(layers, dim, dtype=torch.float64)
         self.scatter = torch.zeros(layers, dim, dim, dtype=torch.float64)
 
@@ -56,6 +59,8 @@ class Moments:
             total = rows.sum(dim=1, dtype=torch.float64)
         shift = (self.mean if self.n else total / n).to(narrow)
         products = _shifted_products(rows, shift)
+        split = rows.device.type == "cuda" and narrow == torch.float32
+        self.precision = max(self.precision, SPLIT_PRECISION if split else torch.finfo(narrow).eps)
         sums = total - n * shift.to(torch.float64)  # Σ(x − shift)
         # the batch's own moments, about its own mean
         products -= torch.einsum("li,lj->lij", sums, sums / n)
@@ -72,6 +77,7 @@ class Moments:
 
     def merge(self, other: Self) -> None:
         check_alike(self, other)
+        self.precision = max(self.precision, other.precision)
         if other.n:
             device = self.mean.device
             self._combine(other.n, other.mean.to(device), other.scatter.to(device))
@@ -89,6 +95,7 @@ class Moments:
     def state(self) -> State:
         return {
             "n": np.array(self.n),
+            "precision": np.array(self.precision),
             "mean": self.mean.cpu().numpy().copy(),  # on the CPU numpy() is a view, and update adds in place
             "scatter": self.scatter.cpu().numpy().copy(),
         }
@@ -97,6 +104,7 @@ class Moments:
     def from_state(cls, state: State, **settings: Any) -> Self:
         made = cls(**settings)
         made.n = int(state["n"])
+        made.precision = float(state["precision"])
         made.mean = torch.from_numpy(state["mean"].copy())
         made.scatter = torch.from_numpy(state["scatter"].copy())
         return made
@@ -111,8 +119,18 @@ def _shifted_products(rows: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
         high = shifted.to(torch.bfloat16)
         low = (shifted - high).to(torch.bfloat16)
     else:
-        shifted = rows.to(shift.dtype) - shift.unsqueeze(1)
-        return torch.bmm(shifted.transpose(1, 2), shifted).to(torch.float64)
+        return _symmetric_products(rows.to(shift.dtype) - shift.unsqueeze(1))
     across = high.transpose(1, 2)
     mixed = torch.bmm(across, low, out_dtype=torch.float32)
     return (torch.bmm(across, high, out_dtype=torch.float32) + mixed + mixed.transpose(1, 2)).to(torch.float64)
+
+
+def _symmetric_products(x: torch.Tensor) -> torch.Tensor:
+    """Σ x xᵀ of x (layers, n, d), in float64: blocks on and above the diagonal, the rest mirrored."""
+    layers, _, d = x.shape
+    products = torch.empty(layers, d, d, dtype=torch.float64, device=x.device)
+    across = x.transpose(1, 2)
+    for i in range(0, d, BLOCK):
+        products[:, i : i + BLOCK, i:] = torch.bmm(across[:, i : i + BLOCK], x[:, :, i:])
+        products[:, i + BLOCK :, i : i + BLOCK] = products[:, i : i + BLOCK, i + BLOCK :].transpose(1, 2)
+    return products

@@ -152,6 +152,23 @@ class HuggingFaceEncoder:
     def prepare(self) -> PiecePreparer:
         return self._prepare
 
+    def describe(self) -> dict[str, Any]:
+        """Every setting that a reader needs to make the same vectors."""
+        prepare = self._prepare
+        return {
+            "model_type": self._model.config.model_type,
+            "pooling": self._pooling,
+            "units": prepare.units,
+            "window": self._window,
+            "context": prepare.context,
+            "targets": sorted(prepare.targets) if prepare.targets is not None else prepare.label,
+            "causal": prepare.causal,
+            "keep_first": prepare.keep_first,
+            "stack": self._stack,
+            "dtype": str(self._dtype).removeprefix("torch."),
+            "device": str(self._device),
+        }
+
     @cached_property
     def fingerprint(self) -> str:
         config = self._model.config.to_dict()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from limbeck.measures.arrays import observe
 from limbeck.measures.isotropy import participation
 from limbeck.measures.mev import EQUAL
 from limbeck.measures.result import Floats, Result
+
+NOISE = 8.0  #: eigenvalues below so many times the products' rounding are none
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,15 @@ def spectrum_of(moments: Moments, points: Points | None = None) -> Spectrum:
             raw.append(_squared_singular_values(w))
             centered.append(_squared_singular_values(w - w.mean(0)))
         return Spectrum(np.stack(raw), np.stack(centered))
-    return Spectrum(_eigenvalues(moments.second_moment), _eigenvalues(moments.covariance))
+    noise = NOISE * moments.precision
+    return Spectrum(_eigenvalues(moments.second_moment, noise), _eigenvalues(moments.covariance, noise))
 
 
 def effective_rank(x: Any) -> Result:
     """exp of the entropy of the normalised singular values of the centered matrix; see `effective_rank_of`."""
     seen = observe(x)
     moments = Moments(**seen.shape)
-    moments.update(seen.batch)
+    moments.update(replace(seen.batch, vectors=seen.batch.vectors.to(torch.float64)))
     points = Points(**seen.shape, capacity=min(len(seen.batch), moments.dim) or 1)
     points.update(seen.batch)
     result = effective_rank_of(spectrum_of(moments, points), n=moments.n)
@@ -85,9 +88,19 @@ def _undefined(n: int) -> str:
     return "all points are equal" if n else "no points"
 
 
-def _eigenvalues(matrices: torch.Tensor) -> Floats:
-    values: Floats = torch.linalg.eigvalsh(matrices).flip(-1).clamp_min(0).cpu().numpy()
-    return values
+def _eigenvalues(matrices: torch.Tensor, noise: float) -> Floats:
+    """Eigenvalues of symmetric matrices (layers, d, d), largest first, those that are rounding noise as zeros.
+
+    Every layer that ends in a LayerNorm has a direction of no variance at all; the square root of what rounding leaves
+    there would count as a direction of its own. Noise along v is judged by the variances it is made of, Σ v_i² C_ii,
+    not by the largest eigenvalue, beside which a rogue dimension would make all others noise.
+    """
+    found = np.empty(matrices.shape[:2])
+    for layer, matrix in enumerate(matrices.cpu()):
+        values, vectors = torch.linalg.eigh(matrix)
+        floor = noise * (vectors.square().T @ matrix.diagonal())
+        found[layer] = torch.where(values > floor, values, 0.0).flip(0).numpy()
+    return np.sort(found, axis=1)[:, ::-1].copy()
 
 
 def _squared_singular_values(w: torch.Tensor) -> Floats:

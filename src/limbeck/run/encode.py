@@ -98,19 +98,19 @@ def encode_source(
         dtype=keep,
         about=source.describe(),
     )
-    run_pass(
+    passed = run_pass(
         source,
         [],
         consumers=[Keeper(writer)],
         checkpoint=folder.state,
         settings={"keep": keep},
         choice=Choice(),
-        deduplicate=False,
+        read_duplicates=True,
         shard_units=shard_units or shard_size(source),
         workers=workers,
         progress=progress,
     )
-    writer.close()
+    writer.close(duplicates=passed.plan.duplicates)
     shutil.rmtree(folder.state)
     return folder.finish()
 

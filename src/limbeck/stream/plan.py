@@ -36,6 +36,7 @@ class Surveyed:
     document_units: Ints  # (documents,) units in each
     sentences: int
     dropped: dict[str, int] = field(default_factory=dict)
+    repeats: NDArray[np.bool_] | None = None  # (texts,) which repeat an earlier one, where that is known already
 
     def without(self, texts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """counts and contexts once some texts are left out."""
@@ -166,7 +167,9 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     dropped: Counter[str] = Counter()
     sentences = texts = 0
     for survey in surveys:
-        first = seen.add(survey.contents) if deduplicate else np.ones(len(survey.texts), dtype=bool)
+        first = np.ones(len(survey.texts), dtype=bool)
+        if deduplicate:
+            first = seen.add(survey.contents) if survey.repeats is None else ~survey.repeats
         dropped.update(survey.dropped)
         some_counts, some_contexts = survey.counts, survey.contexts
         if not first.all():

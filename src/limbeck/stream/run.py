@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -103,10 +103,14 @@ def run_pass(
     seed: int = 0,
     choice: Choice | None = None,
     deduplicate: bool = True,
+    read_duplicates: bool = False,
     shard_units: int | None = None,
     progress: bool = False,
 ) -> Passed:
-    """See `stream`; the same for any source, with a plan or consumers of one's own."""
+    """See `stream`; the same for any source, with a plan or consumers of one's own.
+
+    With `read_duplicates` texts that repeat an earlier one are found but read all the same.
+    """
     choose(engine, ENGINES, what="engine")
     began = time.monotonic()
     saved = None
@@ -137,7 +141,8 @@ def run_pass(
         done = sum(shard.units for shard in plan.shards[:start])
         next_save = time.monotonic() + CHECKPOINT_SECONDS
         with Progress(source.name, total=plan.units, done=min(done, plan.units), show=progress) as bar:
-            for item in checked(source.read(plan, start=start, workers=processes, seed=seed), source.layers):
+            reading = replace(plan, duplicates=plan.duplicates[:0]) if read_duplicates else plan
+            for item in checked(source.read(reading, start=start, workers=processes, seed=seed), source.layers):
                 if isinstance(item, Encoded):
                     for accumulator in made:
                         accumulator.update(item)

@@ -6,7 +6,7 @@ A source can be surveyed (cheap, for the plan) and read (dear, shard by shard).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -68,6 +68,7 @@ class TextSource:
         return {
             "encoder": self.encoder.name,
             "encoder_fingerprint": self.encoder.fingerprint,
+            "encoder_settings": self.encoder.describe() if hasattr(self.encoder, "describe") else {},
             "corpus": self.corpus.describe(),
             "corpus_fingerprint": self.corpus.fingerprint,
             "text_unit": self.text_unit,
@@ -134,7 +135,7 @@ class VectorSource:
             rows = self.kept.strings_of(number)
             if not any(rows.strings):
                 raise InputError(f"{self.path}: every vector needs its word, none has one: add `words` to the file.")
-            yield surveyed(
+            found = surveyed(
                 rows.strings,
                 rows.texts,
                 documents=np.array([number]),
@@ -142,6 +143,8 @@ class VectorSource:
                 sentences=len(np.unique(rows.sentences)),
                 comparable=len(np.unique(rows.texts)) < len(rows),  # else nobody has told which rows make a text
             )
+            known = self.kept.duplicates
+            yield found if known is None else replace(found, repeats=np.isin(found.texts, known))
 
     def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]:
         import torch

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError
+from limbeck.state import load
 from limbeck.vectors.arrays import read_json
 from limbeck.vectors.blocks import (
     Block,
@@ -27,7 +28,7 @@ from limbeck.vectors.blocks import (
 from limbeck.vectors.mapped import map_member, member_names, read_member
 from limbeck.vectors.occurrences import fingerprint_file
 from limbeck.vectors.strings import strings_in, unpack
-from limbeck.vectors.writer import DESCRIPTION, FORMAT
+from limbeck.vectors.writer import DESCRIPTION, DUPLICATES, FORMAT
 
 
 class KeptFolder:
@@ -51,6 +52,8 @@ class KeptFolder:
         self.rows = [int(shard["rows"]) for shard in about["shards"]]
         self.shards = len(self.files)
         self.words_total = sum(self.rows)
+        known = folder / DUPLICATES
+        self.duplicates: Ints | None = load(known)[0]["texts"] if known.is_file() else None
         # the description holds a hash of each shard, so it stands for the vectors
         self.fingerprint = hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=16).hexdigest()
 

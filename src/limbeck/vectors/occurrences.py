@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from limbeck.errors import InputError, choose
 from limbeck.vectors.blocks import Block, Identities
 
@@ -47,6 +50,8 @@ class OccurrenceVectors:
         self.name, self.fingerprint = source.name, source.fingerprint
         self.layers, self.dim = source.layers, source.dim
         self.shards, self.words_total = source.shards, source.words_total
+        #: identities of texts known to repeat an earlier one, None where nobody has looked
+        self.duplicates: NDArray[np.int64] | None = getattr(source, "duplicates", None)
 
     @classmethod
     def load(

@@ -24,6 +24,9 @@ LARGEST = {"float16": 65504.0, "float32": float(np.finfo(np.float32).max)}
 Kept = Literal["float16", "float32"]
 
 
+DUPLICATES = "duplicates.npz"
+
+
 class OccurrenceWriter:
     """Writes shards of occurrences (00000.npz, 00001.npz, ...) into a folder, and vectors.json when it is closed.
 
@@ -128,8 +131,14 @@ class OccurrenceWriter:
                     f"in layer {layer} of {strings[row]!r}: {todo}."
                 )
 
-    def close(self) -> None:
-        """Write vectors.json, which makes the folder whole: the settings, and each shard's rows and hash."""
+    def close(self, *, duplicates: NDArray[np.int64] | None = None) -> None:
+        """Write vectors.json, which makes the folder whole: the settings, and each shard's rows and hash.
+
+        `duplicates` are the identities of texts that repeat an earlier one: where some words have no vector, that can
+        no longer be told from the words that are kept.
+        """
+        if duplicates is not None:
+            state.save(self.folder / DUPLICATES, {"texts": duplicates})
         shards = []
         for path in sorted(self.folder.glob("[0-9]*.npz")):
             about = json.loads(str(read_member(path, "__header__")))["about"]
