@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -42,7 +43,7 @@ class Target:
 
     def reached(self, value: Any) -> bool:
         if self.empty:
-            return not value
+            return value == []
         return bool(value >= self.least if self.least is not None else value <= self.most)  # NaN reaches nothing
 
 
@@ -72,7 +73,7 @@ def benchmarks(device: str, dtype: str) -> list[Benchmark]:
         Benchmark(
             "overhead",
             ["--words", "3000", "--rounds", "2", "--name", "overhead"],
-            [Target("ratio (median of rounds)", least=0.80 if device == "cuda" else 0.85)],
+            [Target("ratio", least=0.80 if device == "cuda" else 0.85)],
             takes=model,
         ),
         Benchmark(
@@ -83,13 +84,13 @@ def benchmarks(device: str, dtype: str) -> list[Benchmark]:
         ),
         Benchmark(
             "memory",
-            ["--words", "100000", "--name", "memory"],
+            ["--words", "100000", "--repeats", "2"],
             [Target("peak of the long run over the short one's", most=1.1)],
             about="samples fill up",
         ),
         Benchmark(
             "memory",
-            ["--words", "200000", "--types", "300", "--name", "memory-full"],
+            ["--words", "100000", "--types", "100", "--repeats", "2", "--name", "memory-full"],
             [Target("peak of the long run over the short one's", most=1.1)],
             result="memory-full",
             about="samples full",
@@ -167,10 +168,10 @@ def lines_of(benchmark: Benchmark, figures: dict[str, Any] | None) -> list[tuple
     name = f"{benchmark.name} ({benchmark.about})" if benchmark.about else benchmark.name
     if figures is None:
         return [(name, "", "failed", "", "no")]
-    rows = [
-        (name, t.figure, told(figures[t.figure]), str(t), "yes" if t.reached(figures[t.figure]) else "no")
-        for t in benchmark.targets
-    ]
+    rows = []
+    for target in benchmark.targets:
+        value = figures.get(target.figure, math.nan)  # a figure that is not there reaches nothing
+        rows.append((name, target.figure, told(value), str(target), "yes" if target.reached(value) else "no"))
     return rows + [(name, figure, told(figures[figure]), "", "") for figure in SHOWN.get(benchmark.name, ())]
 
 

@@ -16,6 +16,7 @@ EXTRA_OF: dict[str, str | None] = {
     "matplotlib": None,
     "rich": None,
     "zstandard": None,
+    "accelerate": "gguf",
     "gguf": "gguf",
     "sentencepiece": "sentencepiece",
 }

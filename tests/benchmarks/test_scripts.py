@@ -75,6 +75,12 @@ def test_memory_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert all(target.figure in found for target in targets("memory"))
 
 
+def test_memory_takes_the_median_of_repeats() -> None:
+    runs = [{"peaks": {"loaded": 1.0, "written": peak}} for peak in (30.0, 10.0, 20.0)]
+    assert memory.middle(runs)["peaks"]["written"] == 20
+    assert memory.middle(runs[:2])["repeats"] == [30, 10]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="steps have peaks of their own on Linux alone")
 def test_peak_can_be_forgotten() -> None:
     kept = np.ones(30_000_000)
@@ -136,5 +142,6 @@ def test_table_says_what_is_not_reached(capsys: pytest.CaptureFixture[str]) -> N
     rows = every.lines_of(benchmark, {"a": 1.0, "b": 1.0})
     assert [row[4] for row in rows] == ["no", "yes"]
     assert every.lines_of(benchmark, None)[0][4] == "no"
+    assert [row[4] for row in every.lines_of(benchmark, {})] == ["no", "no"]
     every.print_table(rows)
     assert "at least 2" in capsys.readouterr().out

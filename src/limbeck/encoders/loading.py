@@ -55,7 +55,7 @@ def load_encoder(
         tokenizer = _load("tokenizer", where, options)
         model = _load("model", where, options, stack=stack)
     if name is None:
-        name = source if folder is None else (Path(gguf).stem if gguf else folder.resolve().name)
+        name = source if folder is None else (Path(gguf).stem if gguf else folder.absolute().name)
     return HuggingFaceEncoder(model, tokenizer, name=name, stack=stack, **settings)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,18 +83,21 @@ def _on_arrays(which: int, x: Any, *, words: Any, contexts: Any, min_contexts: i
 
 
 def mev_of(variance: WordVariance, words: list[str], *, enough: NDArray[np.bool_], seed: int) -> list[WordResult]:
-    """The three measures; the baseline of a layer is the mean over the same words."""
+    """The three measures; the baseline of a layer is the mean over the same words, those that have one."""
     results = []
     for which, name in enumerate(MEASURES):
         values = variance.values[which]
-        used = enough & np.isfinite(values)  # (layers, words)
+        chance = variance.baseline[which]
+        used = enough & np.isfinite(values) & np.isfinite(chance)  # (layers, words)
         baseline = np.array(
-            [
-                row[some].mean() if some.any() else np.nan
-                for row, some in zip(variance.baseline[which], used, strict=True)
-            ]
+            [row[some].mean() if some.any() else np.nan for row, some in zip(chance, used, strict=True)]
         )
-        results.append(over_words(name, values, variance.counts, words, baseline=baseline, enough=enough, seed=seed))
+        result = over_words(name, values, variance.counts, words, baseline=baseline, enough=enough, seed=seed)
+        lacking = int((enough & np.isnan(chance).all(axis=0) & np.isfinite(values).any(axis=0)).sum())
+        if lacking:
+            told = f"no baseline for {lacking} words: the sample has too few texts"
+            result = replace(result, note="; ".join(filter(None, (result.note, told))))
+        results.append(result)
     return results
 
 
@@ -118,7 +121,7 @@ def _word_variance(kept: Occurrences, points: Points, *, seed: int, baseline_siz
             vectors = np.stack([kept.of(place) for place in some])  # (some, n, layers, d)
             values[:, :, some] = _by_layer(vectors)
     sizes = [baseline_size] if baseline_size else [int(n) for n in np.unique(counts[counts >= 2])]
-    chance = {size: _chance(points, size, seed=seed) for size in sizes}
+    chance = _chance(points, sizes, seed=seed)
     for place, n in enumerate(counts):
         if n >= 2:
             baseline[:, :, place] = chance[baseline_size or int(n)]
@@ -136,19 +139,28 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _chance(points: Points, size: int, *, seed: int) -> Floats:
-    """(3, layers): means over draws of `size` occurrences from different texts."""
+def _chance(points: Points, sizes: list[int], *, seed: int) -> dict[int, Floats]:
+    """(3, layers) for each size: means over draws of so many occurrences from different texts.
+
+    NaN where there are not so many texts: fewer occurrences would explain more by chance alone.
+    """
     order = points.order
-    rows = order[
-        draw_from_different_texts(points.texts[order], size=size, draws=BASELINE_DRAWS, seed=seed, name=f"mev-{size}")
-    ]
-    if rows.shape[1] < 2:
-        return np.full((3, points.layers), np.nan)
-    ratios = [
-        explained(torch.from_numpy(points.layer(layer)[rows].astype(np.float64))).nanmean(1).numpy()
-        for layer in range(points.layers)
-    ]
-    return np.stack(ratios, axis=1)
+    found = {size: np.full((3, points.layers), np.nan) for size in sizes}
+    drawn = {
+        size: order[
+            draw_from_different_texts(
+                points.texts[order], size=size, draws=BASELINE_DRAWS, seed=seed, name=f"mev-{size}"
+            )
+        ]
+        for size in sizes
+    }
+    for layer in range(points.layers):
+        vectors = points.layer(layer)
+        for size, rows in drawn.items():
+            if rows.shape[1] == size:
+                ratios = explained(torch.from_numpy(vectors[rows].astype(np.float64)))
+                found[size][:, layer] = ratios.nanmean(1).numpy()
+    return found
 
 
 def _by_layer(vectors: NDArray[Any]) -> Floats:
