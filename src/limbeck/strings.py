@@ -1,12 +1,19 @@
-"""Many strings, few different ones: what words are. A sequence that is cheap to select from and to send."""
+"""Words in bulk: a sequence that is cheap to select from and to send, and lists of strings as plain arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from limbeck.errors import InputError
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
 
 
 class Strings(Sequence[str]):
@@ -67,3 +74,23 @@ class Strings(Sequence[str]):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def pack(strings: Sequence[str]) -> tuple[Bytes, Ints]:
+    """UTF-8 bytes of all strings one after the other, and where each begins, with the end (n + 1)."""
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(string) for string in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+
+
+def unpack(data: Bytes, offsets: Ints, path: str | Path = "state") -> list[str]:
+    """The strings that `pack` packed; `path` is where they were read from."""
+    raw = data.tobytes()
+    edges = offsets.tolist()
+    if not edges or edges[0] != 0 or edges[-1] != len(raw) or (np.diff(offsets) < 0).any():
+        raise InputError(f"{path}: offsets must rise from 0 to the number of bytes ({len(raw)}): the file is damaged.")
+    try:
+        return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(edges)]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: words must be UTF-8, got {error.object[:40]!r}: the file is damaged.") from error

@@ -54,7 +54,7 @@ def test_points_are_the_smallest_hashes(capacity: int, seed: int, shards: int):
     assert state["words"].tolist() == WHOLE.words[wanted].tolist()
     assert state["sentences"].tolist() == WHOLE.sentences[wanted].tolist()
     assert state["texts"].tolist() == WHOLE.texts[wanted].tolist()
-    assert unpack(state["strings"]) == [WHOLE.strings[i] for i in wanted]
+    assert unpack(state["strings"], state["string_offsets"]) == [WHOLE.strings[i] for i in wanted]
     np.testing.assert_array_equal(state["vectors"], WHOLE.vectors[:, wanted].transpose(0, 1))
     assert points.seen == len(WHOLE)
     assert points.complete == (capacity >= len(WHOLE))
@@ -154,7 +154,7 @@ def test_samples_too_large_for_memory_live_in_a_file(monkeypatch: pytest.MonkeyP
     "strings", [[], [""], ["", ""], ["a", "", "é", "漢字", "\U0001f600", "\n\t ", "\x00", "\udcff"], ["ÿ", "\xff"]]
 )
 def test_strings_survive(strings: list[str]):
-    assert unpack(pack(strings)) == strings
+    assert unpack(*pack(strings)) == strings
 
 
 def columns(batch: Encoded) -> tuple:

@@ -17,7 +17,7 @@ from limbeck.accumulators.protocol import check_alike, check_shape
 from limbeck.encoded import Encoded, index_on
 from limbeck.seeds import hash_ids
 from limbeck.state import State
-from limbeck.strings import Strings
+from limbeck.strings import Strings, pack, unpack
 
 UInts = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -164,13 +164,15 @@ class Points:
 
     def state(self) -> State:
         order = self.order
+        data, offsets = pack([self.strings[slot] for slot in order])
         return {
             "seen": np.array(self.seen),
             "hashes": self.hashes[order],
             "words": self.words[order],
             "sentences": self.sentences[order],
             "texts": self.texts[order],
-            "strings": pack([self.strings[slot] for slot in order]),
+            "strings": data,
+            "string_offsets": offsets,
             "vectors": self._rows.get(order),
         }
 
@@ -180,7 +182,7 @@ class Points:
         made.seen = int(state["seen"])
         for name in ("hashes", "words", "sentences", "texts"):
             setattr(made, name, state[name].copy())
-        made.strings = unpack(state["strings"])
+        made.strings = unpack(state["strings"], state["string_offsets"])
         if len(made):
             made._rows.put(np.arange(len(made)), torch.from_numpy(state["vectors"]))
         return made
@@ -311,14 +313,3 @@ class Occurrences:
 def _chosen(batch: Encoded, rows: Ints) -> torch.Tensor:
     """Rows of a batch's vectors, (n, layers, d)."""
     return batch.vectors.index_select(1, index_on(rows, batch.vectors)).transpose(0, 1)
-
-
-def pack(strings: list[str]) -> NDArray[np.uint8]:
-    """Strings as bytes, parted by a byte that UTF-8 never has."""
-    data = b"\xff".join(string.encode("utf-8", "surrogatepass") for string in strings)
-    return np.frombuffer(data + b"\xff" if strings else b"", dtype=np.uint8)
-
-
-def unpack(data: NDArray[np.uint8]) -> list[str]:
-    """What `pack` packed."""
-    return [part.decode("utf-8", "surrogatepass") for part in data.tobytes().split(b"\xff")[:-1]]

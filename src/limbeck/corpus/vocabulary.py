@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from limbeck.strings import Strings
+from limbeck.strings import Strings, pack, unpack
 
 Int64 = NDArray[np.int64]
 
@@ -59,22 +58,13 @@ class Vocabulary:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Plain arrays for saving: the words as UTF-8 bytes, one behind the other, and where each begins and ends."""
-        encoded = [word.encode("utf-8", "surrogatepass") for word in self.words]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(word) for word in encoded], out=offsets[1:])
-        return {
-            "word_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8).copy(),
-            "word_offsets": offsets,
-            "counts": self.counts,
-            "contexts": self.contexts,
-        }
+        data, offsets = pack(self.words)
+        return {"word_bytes": data, "word_offsets": offsets, "counts": self.counts, "contexts": self.contexts}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
         """The vocabulary that `to_arrays` wrote."""
-        data = arrays["word_bytes"].tobytes()
-        ends = arrays["word_offsets"].tolist()
-        words = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
+        words = unpack(arrays["word_bytes"], arrays["word_offsets"], "vocabulary")
         return cls(words, arrays["counts"], arrays["contexts"])
 
 

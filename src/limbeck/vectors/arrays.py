@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
+from limbeck.strings import pack, unpack
 from limbeck.vectors.gather import Floats, Table, table_of
 from limbeck.vectors.mapped import member_names, read_member
-from limbeck.vectors.strings import pack, strings_in
 
 MATRIX_NAMES = ("vectors", "embeddings", "matrix", "embedding.weight", "weight", "embedding")
 WORDS_NAMES = ("words", "vocab", "vocabulary", "tokens")
@@ -136,3 +136,14 @@ def first_of(names: Sequence[str], wanted: Sequence[str], path: Path) -> str:
         if name in names:
             return name
     raise InputError(f"{path}: one of {', '.join(wanted)} is needed, got {', '.join(names) or 'nothing'}: rename it.")
+
+
+def strings_in(words: NDArray[Any], offsets: NDArray[Any] | None, path: str | Path) -> list[str]:
+    """Strings from arrays as users save them: bytes with offsets, or an array of unicode or byte strings."""
+    if offsets is not None:
+        return unpack(words.astype(np.uint8, copy=False), offsets.astype(np.int64, copy=False), path)
+    if words.dtype.kind == "U":
+        return [str(word) for word in words.tolist()]
+    if words.dtype.kind == "S":
+        return [word.decode("utf-8") for word in words.tolist()]
+    raise InputError(f"{path}: words must be strings, got an array of {words.dtype}: save them with np.array(words).")

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.state import load
-from limbeck.vectors.arrays import read_json
+from limbeck.strings import unpack
+from limbeck.vectors.arrays import read_json, strings_in
 from limbeck.vectors.blocks import (
     Block,
     Identities,
@@ -27,7 +28,6 @@ from limbeck.vectors.blocks import (
 )
 from limbeck.vectors.mapped import map_member, member_names, read_member
 from limbeck.vectors.occurrences import fingerprint_file
-from limbeck.vectors.strings import strings_in, unpack
 from limbeck.vectors.writer import DESCRIPTION, DUPLICATES, FORMAT
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from limbeck import state
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.seeds import hash_occurrences
+from limbeck.strings import pack
 from limbeck.vectors.blocks import is_together
 from limbeck.vectors.mapped import read_member
-from limbeck.vectors.strings import pack
 
 DESCRIPTION = "vectors.json"
 FORMAT = 1
