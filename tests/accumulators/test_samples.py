@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from limbeck.accumulators import Occurrences, Points, SentencePoints, reservoir
-from limbeck.accumulators.reservoir import pack, unpack
 from limbeck.encoded import Encoded
 from limbeck.seeds import hash_ids
+from limbeck.strings import pack, unpack
 from limbeck.testing import join, made_texts
 
 SHAPE = {"layers": 2, "dim": 5}
