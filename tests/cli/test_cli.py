@@ -134,8 +134,8 @@ def test_measure(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
     assert status == 0
     assert "most contextual words:" in said
     assert str(out) in said.replace("\n", "")
-    assert "left out: duplicate text" in said
-    assert "200 sentences" in err
+    assert "left out: words in duplicate texts" in said
+    assert "167 texts of 12 documents" in err
     assert "of memory beside the model" in err
     assert left(tmp_path) == [out.name]
     assert left(out) == [
@@ -236,7 +236,7 @@ def test_a_dry_run_leaves_nothing(run: Run, model: Path, text: Path, tmp_path: P
     out = tmp_path / "run"
     status, said, _ = run("measure", "--model", model, "--corpus", text, "--out", out, "--dry-run", "--min-contexts", 3)
     assert status == 0
-    assert re.search(r"words in 200 sentences, 12 documents", said)
+    assert re.search(r"words in 167 texts of 12 documents", said)
     assert re.search(r"about \d+s at [\d,]+ words a second", said)
     assert "of memory beside the model" in said
     status, said, _ = run("encode", "--model", model, "--corpus", text, "--out", out, "--dry-run")
@@ -294,7 +294,7 @@ def damaged(folder: Path) -> dict[str, tuple[list[str], str]]:
         "few": ([str(folder / "few.txt"), "--format", "words"], "at least one word must occur in 5 different texts"),
         "columns": ([str(folder / "few.txt"), "--format", "tsv", "--columns", "2"], "few.txt:1: the row must have"),
         "targets": ([str(folder / "few.txt"), "--format", "words", "--targets", "zzz", "--min-contexts", "1"],
-                    "at least one word must have a vector"),
+                    "it has none: check --corpus, --format, --targets"),
         "layer": ([str(folder / "few.txt"), "--layers", "99"], "has layers 0 to 2; got 99"),
     }  # fmt: skip
 

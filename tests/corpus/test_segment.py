@@ -121,5 +121,5 @@ def test_languages() -> None:
 def test_languages_without_blanks_name_their_package(language: str, package: str) -> None:
     if segment.importlib.util.find_spec(package):
         pytest.skip(f"{package} is installed")
-    with pytest.raises(MissingExtra, match=rf"pip install {package}.*--units characters"):
+    with pytest.raises(MissingExtra, match=rf"limbeck\[{language}\].*{package}.*--units characters"):
         splitter_for(language)

@@ -205,7 +205,7 @@ def test_a_word_of_one_context_has_no_value():
     assert result.n == 1
     asked = self_similarity(x, words=["w", "w", "v", "v"], contexts=[0, 0, 0, 1], min_contexts=1)
     assert asked.value == result.value
-    assert asked.note == "up to 1 words left out of a layer: they stand in one context only"
+    assert asked.note == "1 words left out: they stand in one context only"
 
 
 def test_the_baseline_is_the_anisotropy():

@@ -120,7 +120,7 @@ def test_run_json(folder: Path) -> None:
     assert about["source"]["corpus_fingerprint"]
     assert about["counts"]["texts"] == len(kept)
     assert about["counts"]["words"] == about["counts"]["measured_occurrences"] == total
-    assert about["dropped"] == {"duplicate text": sum(len(s.words) for s in MADE) - total}
+    assert about["dropped"] == {"words in duplicate texts": sum(len(s.words) for s in MADE) - total}
     assert {"python", "limbeck", "torch", "numpy"} <= about["versions"].keys()
     assert about["seconds"] > 0
     assert len(about["lowest_self_similarity"]) == len(about["highest_self_similarity"]) == 10
@@ -230,7 +230,7 @@ def test_corrected_counts_texts_once() -> None:
     assert run.plan.vocabulary.words == ["a", "c"]
     assert run.plan.vocabulary.counts.tolist() == [4, 3]
     assert run.moments.n == 15
-    assert run.plan.dropped == {"duplicate text": 3}
+    assert run.plan.dropped == {"words in duplicate texts": 3}
     assert run["anisotropy"].n == 15
     assert run["intra_sentence_similarity"].n == 5
 

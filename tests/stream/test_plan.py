@@ -115,7 +115,7 @@ def test_max_words_are_chosen_by_hash_and_punctuation_is_left_out() -> None:
     made = sentences(400)
     occurrences, _, _ = counted(made)
     plan = plan_of(made, choice=Choice(min_contexts=1, max_words=5))
-    assert set(plan.vocabulary.words) == set(sorted(occurrences, key=hash_text)[:5])
+    assert set(plan.vocabulary.words) == set(sorted(occurrences, key=lambda word: hash_text(f"0\x1f{word}"))[:5])
     without = plan_of(made, choice=Choice(min_contexts=1, drop_punctuation=True))
     assert set(occurrences) - set(without.vocabulary.words) == {",", "."}
     assert without.units == occurrences.total()  # they are measured with the rest, only not followed
@@ -156,7 +156,12 @@ def test_no_words_at_all_is_an_error() -> None:
 
 def test_tokens_that_are_no_words_are_counted_but_not_followed() -> None:
     found = surveyed(
-        ["a", "", "a", "a"], np.array([1, 1, 2, 2]), documents=np.array([0]), document_units=np.array([4]), sentences=2
+        ["a", "", "a", "a"],
+        np.array([1, 1, 2, 2]),
+        contents={1: 11, 2: 22},
+        documents=np.array([0]),
+        document_units=np.array([4]),
+        sentences=2,
     )
     plan = make_plan([found], choice=EVERYTHING, shard_units=10)
     assert plan.vocabulary.words == ["a"]

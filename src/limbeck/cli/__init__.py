@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -49,12 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # batches differ in shape: without this a GPU's memory falls into pieces that are asked for and given back
     os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     try:
-        return int(options.run(options) or 0)
+        status = int(options.run(options) or 0)
+        sys.stdout.flush()  # what cannot be printed should be found here, not when Python ends
+        return status
     except KeyboardInterrupt:
         print("\nlimbeck: stopped.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        _give_up_printing()
         return 1
     except LimbeckError as error:
         if options.debug:
@@ -65,7 +68,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.debug:
             raise
         print(f"limbeck: {_plainly(error)} (--debug shows where)", file=sys.stderr)
+        if isinstance(error, OSError):
+            _give_up_printing()
         return 1
+
+
+def _give_up_printing() -> None:
+    """Let what is still to be printed go nowhere: Python would fail on it once more at its end."""
+    with open(os.devnull, "w") as nowhere, contextlib.suppress(OSError, ValueError):
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _plainly(error: BaseException) -> str:

@@ -69,10 +69,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
+    from limbeck.encoders.loading import check_model
     from limbeck.report import draw
     from limbeck.run.folder import check_target
     from limbeck.run.presets import preset_named
     from limbeck.run.settings import MeasureSettings
+    from limbeck.run.sources import is_static
 
     need_source(options)
     preset_named(options.preset)  # a wrong name should not cost a model's loading
@@ -88,8 +90,12 @@ def run(options: argparse.Namespace) -> int:
     )
     models: list[str | None] = list(options.model or [None])
     targets = targets_of(options.out, options.model or [])
+    if len(models) > 1:  # the last one should not be refused when the first is done
+        for model in options.model:
+            if not is_static(Path(model)):
+                check_model(model)
     if not options.dry_run:
-        for target in targets:  # the last one should not be refused when the first is done
+        for target in targets:
             check_target(target, existing=options.existing)
     for model, target in zip(models, targets, strict=True):
         if options.dry_run:

@@ -42,7 +42,7 @@ def started(options: argparse.Namespace) -> Workers:
 def describe(plan: Plan) -> str:
     """A plan in a line or two."""
     text = (
-        f"{plan.units:,} words in {plan.sentences:,} sentences, {plan.documents:,} documents; {plan.types:,} distinct, "
+        f"{plan.units:,} words in {plan.texts:,} texts of {plan.documents:,} documents; {plan.types:,} distinct, "
         f"{len(plan.vocabulary):,} followed"
     )
     if plan.dropped:

@@ -243,7 +243,7 @@ def check_language(language: str) -> str:
 
 def _missing(code: str) -> MissingExtra:
     package = PACKAGES.get(code)
-    install = f"pip install {package}" if package else "see spaCy's page on languages"
+    install = f'pip install "limbeck[{code}]" ({package})' if package else "see spaCy's page on languages"
     return MissingExtra(
         f"Words of language {code!r} are not parted by blanks, and the package that divides them is not installed: "
         f"{install}, or give --units characters."

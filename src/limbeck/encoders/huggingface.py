@@ -130,6 +130,11 @@ class HuggingFaceEncoder:
         return self._prepare.units
 
     @property
+    def selective(self) -> bool:
+        """Whether only some words are units."""
+        return self._prepare.targets is not None or self._prepare.label is not None
+
+    @property
     def window(self) -> int:
         """Most pieces read at once, special tokens included."""
         return self._window
@@ -155,13 +160,14 @@ class HuggingFaceEncoder:
     def describe(self) -> dict[str, Any]:
         """Every setting that a reader needs to make the same vectors."""
         prepare = self._prepare
+        label = None if prepare.label is None else f"label:{prepare.label}"
         return {
             "model_type": self._model.config.model_type,
             "pooling": self._pooling,
             "units": prepare.units,
             "window": self._window,
             "context": prepare.context,
-            "targets": sorted(prepare.targets) if prepare.targets is not None else prepare.label,
+            "targets": sorted(prepare.targets) if prepare.targets is not None else label,
             "causal": prepare.causal,
             "keep_first": prepare.keep_first,
             "stack": self._stack,

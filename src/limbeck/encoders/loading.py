@@ -59,6 +59,13 @@ def load_encoder(
     return HuggingFaceEncoder(model, tokenizer, name=name, stack=stack, **settings)
 
 
+def check_model(source: str | Path) -> None:
+    """Say what a local model lacks, without loading it."""
+    folder, gguf = _find(str(source))
+    if folder is not None and gguf is None:
+        _check(folder)
+
+
 def _find(source: str) -> tuple[Path | None, str | None]:
     """The folder and the GGUF file in it that a source names; (None, None) for a name on the hub."""
     path = Path(source).expanduser()

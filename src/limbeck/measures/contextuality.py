@@ -170,11 +170,9 @@ def over_words(
             mean[same] = used.mean(axis=1)
             low[same], high[same] = bootstrap_mean(used, seed=seed, name=name)
     left_out = int(enough.sum()) - counted
-    note = ""
-    if not enough.any():
-        note = "no word has enough contexts"
-    elif left_out.any():
-        note = f"up to {left_out.max()} words left out of a layer: {why}"
+    note: str | tuple[str, ...] = "" if enough.any() else "no word has enough contexts"
+    if left_out.any():
+        note = tuple(f"{count} words left out: {why}" if count else "" for count in left_out)
     n = int(counted[0]) if (counted == counted[0]).all() else counted
     return WordResult(name, mean, n, baseline, low, high, note, words, values, counts)
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from limbeck.accumulators import Moments, Partition
+from limbeck.errors import LimbeckError
 from limbeck.measures.arrays import observe
 from limbeck.measures.mev import EQUAL
 from limbeck.measures.result import Floats, Result
@@ -40,19 +41,27 @@ def log10_isotropy_one_sign(x: Any, *, basis: Any = None) -> Result:
 def _on_arrays(which: int, x: Any, basis: Any) -> Result:
     seen = observe(x)
     vectors = seen.batch.vectors.to(torch.float64)
-    given = (
-        None
-        if basis is None
-        else torch.as_tensor(basis, dtype=torch.float64).reshape(-1, *vectors.shape[2:], vectors.shape[2])
-    )
+    given = None if basis is None else _checked_basis(basis, *vectors.shape[::2])
     values, notes = [], []
     for layer, w in enumerate(vectors):
-        both, note = log10_isotropy_of(w, basis=None if given is None else given[min(layer, len(given) - 1)])
+        both, note = log10_isotropy_of(w, basis=None if given is None else given[layer])
         values.append(both[which])
         notes.append(note)
     name = ("log10_isotropy", "log10_isotropy_one_sign")[which]
     result = Result(name, np.array(values), len(seen.batch), note=next(filter(None, notes), ""))
     return result.squeezed() if seen.flat else result
+
+
+def _checked_basis(basis: Any, layers: int, d: int) -> torch.Tensor:
+    """A basis for every layer: one (d, d) for all of them, or (layers, d, d)."""
+    given = torch.as_tensor(basis, dtype=torch.float64)
+    if given.shape == (d, d):
+        return given.expand(layers, d, d)
+    if given.shape != (layers, d, d):
+        raise LimbeckError(
+            f"basis must be ({d}, {d}) or ({layers}, {d}, {d}), eigenvectors in columns; got {tuple(given.shape)}."
+        )
+    return given
 
 
 def log10_isotropy_of(w: torch.Tensor, *, basis: torch.Tensor | None = None) -> tuple[tuple[float, float], str]:

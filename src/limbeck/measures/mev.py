@@ -96,7 +96,8 @@ def mev_of(variance: WordVariance, words: list[str], *, enough: NDArray[np.bool_
         lacking = int((enough & np.isnan(chance).all(axis=0) & np.isfinite(values).any(axis=0)).sum())
         if lacking:
             told = f"no baseline for {lacking} words: the sample has too few texts"
-            result = replace(result, note="; ".join(filter(None, (result.note, told))))
+            notes = (result.note,) * len(values) if isinstance(result.note, str) else result.note
+            result = replace(result, note=tuple("; ".join(filter(None, (note, told))) for note in notes))
         results.append(result)
     return results
 

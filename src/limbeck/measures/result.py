@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ class Result:
                layers differ in it
     baseline   what chance gives in this space, None where the measure has none
     low, high  95 % interval of value, None where the measure has none
+    note       what a reader must know; one a layer where layers differ in it
     """
 
     measure: str
@@ -29,7 +31,7 @@ class Result:
     baseline: Any = None
     low: Any = None
     high: Any = None
-    note: str = ""
+    note: str | tuple[str, ...] = ""
 
     @property
     def adjusted(self) -> Any:
@@ -40,7 +42,8 @@ class Result:
         """The same with floats for its only layer."""
         names = ("value", "baseline", "low", "high")
         n = int(self.n[0]) if isinstance(self.n, np.ndarray) else self.n
-        return replace(self, n=n, **{name: _only(getattr(self, name)) for name in names})
+        note = self.note if isinstance(self.note, str) else self.note[0]
+        return replace(self, n=n, note=note, **{name: _only(getattr(self, name)) for name in names})
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,12 @@ class WordResult(Result):
     values: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (layers, words)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # occurrences
 
-    def __getitem__(self, word: str) -> Any:
-        try:
-            place = list(self.words).index(word)
-        except ValueError:
-            raise KeyError(word) from None
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
+
+    def __getitem__(self, word: object) -> Any:
+        place = self._places[str(word)]  # labels of any kind are known by their text
         return _only(self.values[:, place]) if np.ndim(self.value) == 0 else self.values[:, place]
 
 

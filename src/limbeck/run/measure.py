@@ -133,7 +133,7 @@ def check_any(passed: Passed) -> None:
         told = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)
         raise LimbeckError(
             f"at least one word must have a vector, none of {passed.plan.units:,} has: "
-            f"{told or 'none was asked for'}: check --model, --targets and --lowercase."
+            f"{told or 'none was asked for'}: check --model and --lowercase, or --context and --keep-first."
         )
 
 

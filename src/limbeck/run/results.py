@@ -37,8 +37,8 @@ from limbeck.measures.norms import norms_of
 from limbeck.measures.result import Floats, Result, WordResult
 from limbeck.measures.spectrum import Spectrum, effective_rank_of, participation_ratio_of, spectrum_of
 from limbeck.run.settings import MeasureSettings
-from limbeck.seeds import hash_text
 from limbeck.stream import Plan
+from limbeck.stream.plan import chosen_by_hash
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,8 @@ def _some(words: list[str], enough: NDArray[np.bool_], count: int, seed: int) ->
     places = np.flatnonzero(enough).tolist()
     if not count or len(places) <= count:
         return enough
-    chosen = sorted(places, key=lambda i: hash_text(f"{seed}\x1f{words[i]}"))[:count]
     some = np.zeros_like(enough)
-    some[chosen] = True
+    some[chosen_by_hash(words, places, count, seed)] = True
     return some
 
 
@@ -183,7 +182,8 @@ def layer_table(measured: Measured) -> dict[str, list[Any]]:
         for result in measured.results.values():
             at = {name: _at(getattr(result, name), place) for name in ("value", "baseline", "adjusted", "low", "high")}
             n = int(result.n[place]) if isinstance(result.n, np.ndarray) else result.n
-            for name, value in {"layer": layer, "measure": result.measure, "n": n, "note": result.note, **at}.items():
+            note = result.note if isinstance(result.note, str) else result.note[place]
+            for name, value in {"layer": layer, "measure": result.measure, "n": n, "note": note, **at}.items():
                 columns[name].append(value)
     return columns
 

@@ -20,8 +20,8 @@ from limbeck.accumulators import (
 )
 from limbeck.accumulators.reservoir import SPILL_BYTES
 from limbeck.run.presets import Preset, preset_named
-from limbeck.seeds import hash_text
 from limbeck.stream import Choice, Plan
+from limbeck.stream.plan import chosen_by_hash
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class MeasureSettings:
             by_occurrences=self.rules.by_occurrences,
             max_words=self.max_words,
             drop_punctuation=self.rules.drop_punctuation,
+            seed=self.seed,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -65,10 +66,7 @@ class MeasureSettings:
 def words_kept(plan: Plan, settings: MeasureSettings) -> list[int]:
     """Ids of the words whose occurrences are kept for MEV, chosen by hash."""
     words = plan.vocabulary.words
-    if len(words) <= settings.mev_words:
-        return list(range(len(words)))
-    chosen = sorted(range(len(words)), key=lambda i: hash_text(f"{settings.seed}\x1f{words[i]}"))[: settings.mev_words]
-    return sorted(chosen)
+    return chosen_by_hash(words, range(len(words)), settings.mev_words, settings.seed)
 
 
 def accumulators_for(plan: Plan, *, layers: int, dim: int, settings: MeasureSettings) -> list[Accumulator]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 from limbeck.corpus.vocabulary import Vocabulary, punctuation_only
 from limbeck.encoded import Groups
 from limbeck.errors import LimbeckError
-from limbeck.seeds import hash_ids, hash_text
+from limbeck.seeds import hash_text
 from limbeck.state import State
 from limbeck.strings import Strings
 
 Ints = NDArray[np.int64]
-DUPLICATE = "duplicate text"
+DUPLICATE = "words in duplicate texts"
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,6 @@ class Surveyed:
     documents: Ints  # (documents,) numbers
     document_units: Ints  # (documents,) units in each
     sentences: int
-    dropped: dict[str, int] = field(default_factory=dict)
     repeats: NDArray[np.bool_] | None = None  # (texts,) which repeat an earlier one, where that is known already
 
     def without(self, texts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
@@ -50,28 +48,14 @@ def surveyed(
     strings: Sequence[str],
     texts: Ints,
     *,
+    contents: Mapping[int, int],
     documents: Ints,
     document_units: Ints,
     sentences: int,
-    dropped: dict[str, int] | None = None,
-    comparable: bool = True,
 ) -> Surveyed:
-    """Sum up units that stand text by text.
-
-    Texts are equal if their units are, unless they are not `comparable`. A unit without a name ("", in vectors that
-    users bring) makes its text unlike any other.
-    """
+    """Sum up units that stand text by text; `contents` is a hash of what each text says: equal ones are duplicates."""
     units = Strings.of(strings)
     groups = Groups.by(texts)
-    ends = np.cumsum(groups.sizes).tolist()
-    contents = np.array(
-        [hash_text("\x1f".join(strings[a:b])) for a, b in itertools.pairwise([0, *ends])], dtype=np.uint64
-    )
-    if not comparable:
-        contents = hash_ids(groups.identities)
-    elif "" in units.distinct:
-        nameless = np.unique(groups.of_row[units.codes == units.distinct.index("")])
-        contents[nameless] = hash_ids(groups.identities[nameless])
     counts, contexts = _count(units.codes, groups.of_row, len(units.distinct))
     return Surveyed(
         units=units,
@@ -79,11 +63,10 @@ def surveyed(
         contexts=contexts,
         text_sizes=groups.sizes,
         texts=groups.identities,
-        contents=contents,
+        contents=np.array([contents[text] for text in groups.identities.tolist()], dtype=np.uint64),
         documents=documents,
         document_units=document_units,
         sentences=sentences,
-        dropped=dropped or {},
     )
 
 
@@ -147,12 +130,14 @@ class Choice:
     by_occurrences    count occurrences in the place of texts (as the released code of Ethayarajh 2019)
     max_words         follow at most so many, chosen by hash
     drop_punctuation  leave out words of punctuation alone
+    seed              another seed, another choice
     """
 
     min_contexts: int = 5
     by_occurrences: bool = False
     max_words: int = 20_000
     drop_punctuation: bool = False
+    seed: int = 0
 
 
 def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, deduplicate: bool = True) -> Plan:
@@ -170,7 +155,6 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
         first = np.ones(len(survey.texts), dtype=bool)
         if deduplicate:
             first = seen.add(survey.contents) if survey.repeats is None else ~survey.repeats
-        dropped.update(survey.dropped)
         some_counts, some_contexts = survey.counts, survey.contexts
         if not first.all():
             duplicates.append(survey.texts[~first])
@@ -190,7 +174,7 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     units = np.concatenate([np.empty(0, np.int64), *document_units])
     total = int(counts.values.sum())
     if not total:
-        raise LimbeckError("the corpus must hold words; none were found: check --format and --corpus.")
+        raise LimbeckError("the corpus must hold words to measure, it has none: check --corpus, --format, --targets.")
     return Plan(
         vocabulary=_choose(list(ids), counts.values, contexts.values, choice),
         shards=_divide(numbers, units, shard_units),
@@ -210,10 +194,17 @@ def _choose(words: list[str], counts: Ints, contexts: Ints, choice: Choice) -> V
     enough = [i for i in enough if words[i]]  # kept vectors name a token that is no word ""
     if choice.drop_punctuation:
         enough = [i for i in enough if not punctuation_only(words[i])]
-    if len(enough) > choice.max_words:
-        enough = sorted(enough, key=lambda i: hash_text(words[i]))[: choice.max_words]
+    enough = chosen_by_hash(words, enough, choice.max_words, choice.seed)
     enough.sort(key=lambda i: (-counts[i], words[i]))
     return Vocabulary([words[i] for i in enough], counts[enough], contexts[enough])
+
+
+def chosen_by_hash(words: Sequence[str], ids: Sequence[int], count: int, seed: int) -> list[int]:
+    """At most `count` of the ids, in their order: those whose words have the smallest hashes."""
+    if len(ids) <= count:
+        return list(ids)
+    kept = set(sorted(ids, key=lambda i: hash_text(f"{seed}\x1f{words[i]}"))[:count])
+    return [i for i in ids if i in kept]
 
 
 def _divide(documents: Ints, units: Ints, shard_units: int) -> tuple[Shard, ...]:

@@ -5,6 +5,7 @@ A source can be surveyed (cheap, for the plan) and read (dear, shard by shard).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -14,13 +15,15 @@ from numpy.typing import NDArray
 
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import TextUnit
-from limbeck.encoded import Encoded
+from limbeck.encoded import Encoded, Groups
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError
+from limbeck.seeds import hash_ids, hash_text
 from limbeck.stream.plan import Plan, Surveyed, surveyed
 from limbeck.stream.tasks import Feed, ShardEnd, ShardStart, Survey, salted
 from limbeck.stream.workers import Workers
 from limbeck.vectors import OccurrenceVectors
+from limbeck.vectors.blocks import Identities
 
 
 class Source(Protocol):
@@ -75,7 +78,9 @@ class TextSource:
         }
 
     def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
-        prepare = self.encoder.prepare if self.encoder.units == "pieces" else None
+        # pieces, or chosen words: the encoder knows what will have a vector
+        selective = self.encoder.units == "pieces" or getattr(self.encoder, "selective", False)
+        prepare = self.encoder.prepare if selective else None
         return workers.run(Survey(self.corpus, self.text_unit, prepare))
 
     def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]:
@@ -128,7 +133,12 @@ class VectorSource:
         return self.kept.dim
 
     def describe(self) -> dict[str, object]:
-        return {"vectors": self.path, "encoder": self.kept.name, "encoder_fingerprint": self.kept.fingerprint}
+        return {
+            "vectors": self.path,
+            "encoder": self.kept.name,
+            "encoder_fingerprint": self.kept.fingerprint,
+            "kept_from": self.kept.about,
+        }
 
     def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
         for number in range(self.kept.shards):
@@ -138,10 +148,10 @@ class VectorSource:
             found = surveyed(
                 rows.strings,
                 rows.texts,
+                contents=_contents(rows),
                 documents=np.array([number]),
                 document_units=np.array([len(rows)]),
                 sentences=len(np.unique(rows.sentences)),
-                comparable=len(np.unique(rows.texts)) < len(rows),  # else nobody has told which rows make a text
             )
             known = self.kept.duplicates
             yield found if known is None else replace(found, repeats=np.isin(found.texts, known))
@@ -170,3 +180,22 @@ def _without(batch: Encoded, texts: NDArray[np.int64]) -> Encoded:
         return batch
     keep = np.flatnonzero(~np.isin(batch.texts, texts))
     return batch if len(keep) == len(batch) else batch.take(keep)
+
+
+def _contents(rows: Identities) -> dict[int, int]:
+    """A hash of what each text says.
+
+    Nobody knows it where rows have no name (""), or where no two rows share a text, so that texts were never told:
+    such texts are unlike any other.
+    """
+    groups = Groups.by(rows.texts)
+    unlike = hash_ids(groups.identities).tolist()
+    if len(groups.sizes) == len(rows):
+        return dict(zip(groups.identities.tolist(), unlike, strict=True))
+    order = np.argsort(groups.of_row, kind="stable")
+    ends = np.cumsum(groups.sizes).tolist()
+    found = {}
+    for text, own, (a, b) in zip(groups.identities.tolist(), unlike, itertools.pairwise([0, *ends]), strict=True):
+        words = [rows.strings[i] for i in order[a:b].tolist()]
+        found[text] = hash_text("\x1f".join(words)) if all(words) else own
+    return found

@@ -18,7 +18,7 @@ from limbeck.corpus.units import TextUnit, texts_of
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.encoders.batching import batches, concatenate
 from limbeck.encoders.protocol import Prepared, Preparer
-from limbeck.seeds import hash_ids, hash_occurrences
+from limbeck.seeds import hash_ids, hash_occurrences, hash_text
 from limbeck.stream.plan import Plan, Shard, Surveyed, surveyed
 from limbeck.stream.workers import Pool
 from limbeck.strings import Strings
@@ -31,7 +31,7 @@ SURVEY_CHARACTERS = 500_000
 
 @dataclass(frozen=True)
 class SurveyChunk:
-    """Raw documents to what they hold; pieces are counted only where they are the units."""
+    """Raw documents to what they hold. Where an encoder's units are not just the words, it is asked which they are."""
 
     corpus: Corpus
     text_unit: TextUnit
@@ -59,6 +59,7 @@ class SurveyChunk:
         return surveyed(
             strings,
             identities,
+            contents={text.identity: hash_text("\x1f".join(text.words)) for text in texts},
             documents=np.array([document.number for document in documents], dtype=np.int64),
             document_units=np.array(sizes, dtype=np.int64),
             sentences=sentences,

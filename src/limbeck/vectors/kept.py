@@ -164,8 +164,9 @@ def finite_block(identities: Identities, vectors: NDArray[Any], path: Path, row:
     finite = np.isfinite(wide).all(axis=(0, 2))
     if not finite.all():
         at = int(np.flatnonzero(~finite)[0])
+        layer = int(np.flatnonzero(~np.isfinite(wide[:, at]).all(axis=1))[0])
         raise InputError(
-            f"{path}: vectors must be finite numbers, got NaN or infinity in row {row + at} "
+            f"{path}: vectors must be finite numbers, got NaN or infinity in layer {layer} of row {row + at} "
             f"({identities.strings[at]!r}): mend or remove it."
         )
     return Block.of(identities, wide)

@@ -50,6 +50,8 @@ class OccurrenceVectors:
         self.name, self.fingerprint = source.name, source.fingerprint
         self.layers, self.dim = source.layers, source.dim
         self.shards, self.words_total = source.shards, source.words_total
+        #: where they came from: model, text and settings, as far as that is known
+        self.about: dict[str, object] = getattr(source, "about", {})
         #: identities of texts known to repeat an earlier one, None where nobody has looked
         self.duplicates: NDArray[np.int64] | None = getattr(source, "duplicates", None)
 
