@@ -100,14 +100,15 @@ def take(corpus: Corpus, words: int, *, skip: int) -> Corpus:
     from pathlib import Path
 
     path = Path(tempfile.mkdtemp(prefix="limbeck-bench-")) / "part.txt"
-    seen = 0
+    seen = taken = 0
     with open(path, "w", encoding="utf-8") as file:
         for raw in corpus.documents():
             count = sum(line.count(" ") + 1 for line in raw.lines)
             if seen >= skip:
                 file.write("\n".join(raw.lines) + "\n\n")
+                taken += count
             seen += count
-            if seen >= skip + words:
+            if taken >= words:
                 break
     return Corpus(str(path), format=str(corpus.describe()["format"]))
 

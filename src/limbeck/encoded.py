@@ -75,7 +75,7 @@ class Encoded:
     @cached_property
     def units(self) -> torch.Tensor:
         """Unit vectors, (layers, n, d)."""
-        return self.vectors.to(wide(self.vectors)) / self.norms.unsqueeze(-1)
+        return self.vectors / self.norms.unsqueeze(-1)  # norms are wide, and so is what they divide
 
     @cached_property
     def by_text(self) -> Groups:
