@@ -45,7 +45,8 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--dim", type=int, default=768)
     options = parser.parse_args()
-    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")  # as the command line does
+    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")  # as the command line does,
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # for the bare pass too
 
     from limbeck.run.settings import MeasureSettings, accumulators_for
     from limbeck.stream import TextSource, run_pass, survey

@@ -6,6 +6,7 @@ split, and two samples merge into the sample of the whole.
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from typing import Any, ClassVar, Self
 
@@ -67,14 +68,16 @@ class _Rows:
         return self._table
 
     def _allocate(self, rows: torch.Tensor) -> torch.Tensor:
-        size = int(np.prod(self.shape)) * rows.dtype.itemsize
+        count = int(np.prod(self.shape))
+        size = count * rows.dtype.itemsize
         if rows.device.type == "cuda" and size < torch.cuda.mem_get_info(rows.device)[0] // 4:
             return torch.empty(self.shape, dtype=rows.dtype, device=rows.device)
         if size > SPILL_BYTES:
             file = tempfile.NamedTemporaryFile(prefix="limbeck-kept-")  # noqa: SIM115 (lives as long as the table)
             table = torch.from_file(file.name, shared=True, size=int(np.prod(self.shape)), dtype=rows.dtype)
             return table.view(self.shape)  # the mapping outlives the name
-        return torch.empty(self.shape, dtype=rows.dtype)  # pages are taken only as slots are filled
+        # small pages, taken only as slots are filled: an allocator's large ones would take the whole table at once
+        return torch.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=rows.dtype, count=count).view(self.shape)
 
 
 class Points:

@@ -14,7 +14,7 @@ from limbeck.seeds import UInt64, hash_occurrences, hash_text
 Ints = NDArray[np.int64]
 
 BLOCK_ROWS = 16_384
-BLOCK_NUMBERS = 1 << 26  #: 256 MiB of float32: blocks of many layers have fewer rows
+BLOCK_NUMBERS = 1 << 24  #: 64 MiB of float32: blocks of many layers have fewer rows
 
 
 @dataclass(frozen=True)
