@@ -13,7 +13,7 @@ import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
 
 import limbeck as lb
-from limbeck.demo import demo_corpus, train_wordpiece
+from limbeck.demo import demo_corpus, wordpiece
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.report import draw
 
@@ -31,7 +31,7 @@ def random_models(pieces: int) -> dict[str, Any]:
 
 def main() -> None:
     with demo_corpus() as corpus:
-        tokenizer = train_wordpiece(corpus)
+        tokenizer = wordpiece(corpus)
         text = lb.Corpus.from_sentences(list(corpus)[:150])
     settings = lb.MeasureSettings(min_contexts=3, mev_words=50)
     for name, model in random_models(len(tokenizer)).items():

@@ -34,10 +34,6 @@ class MissingExtra(LimbeckError):
     """An optional package is needed and not installed."""
 
 
-class UndefinedMeasure(LimbeckError):
-    """A quantity was asked for where it has no value at all."""
-
-
 class Interrupted(LimbeckError):
     """The user stopped a run; the message says how to go on."""
 
