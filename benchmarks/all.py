@@ -105,17 +105,23 @@ def benchmarks(device: str, dtype: str) -> list[Benchmark]:
                 Target("float64: effective rank", most=1e-5),
             ],
         ),
+        Benchmark("elmo", ["--size", "mini", "--words", "2000", "--rounds", "2", "--name", "elmo"], [], takes=model),
         Benchmark("text_preparation", ["--words", "200000", "--rounds", "1"], [], takes=prose),
     ]
 
 
 #: figures without a target that the table shows all the same
 SHOWN = {
+    "elmo": (
+        "times a plain loop, the stacks alone",
+        "times a plain loop, whole",
+        "encoder, words a second",
+    ),
     "text_preparation": (
         "all together, words a second a core",
         "pieces a word, WordPiece and special tokens",
         "cores that feed it, while it works",
-    )
+    ),
 }
 
 

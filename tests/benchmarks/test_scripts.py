@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("h5py")
 
 from benchmarks import all as every
-from benchmarks import brute_force, exactness, memory, published_way, startup, text, text_preparation
+from benchmarks import brute_force, elmo, exactness, memory, published_way, startup, text, text_preparation
 
 
 @pytest.fixture
@@ -88,6 +88,14 @@ def test_peak_can_be_forgotten() -> None:
     del kept
     memory.forget_peak()
     assert memory.peak() < high - 100
+
+
+def test_elmo_and_the_plain_loop_give_the_same(out: Path) -> None:
+    elmo.main("--size tiny --words 120 --rounds 1 --lone-sentences 1 --threads 1 --name elmo".split())
+    found = figures(out, "elmo")
+    assert found["largest difference from the plain loop"] < 1e-6
+    assert found["words"] >= 120
+    assert all(found[figure] > 0 for figure in every.SHOWN["elmo"])
 
 
 def test_exactness(out: Path) -> None:

@@ -66,6 +66,7 @@ def test_overflow_is_not_hidden() -> None:
     assert out.isinf().all()
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")  # said when the check is switched on
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("kind", POOLINGS)

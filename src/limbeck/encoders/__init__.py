@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from limbeck.encoders.batching import batches, concatenate, select
+    from limbeck.encoders.elmo import ElmoEncoder
     from limbeck.encoders.function import FunctionEncoder
     from limbeck.encoders.huggingface import HuggingFaceEncoder
     from limbeck.encoders.loading import load_encoder
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from limbeck.encoders.table import TableEncoder
 
 __all__ = [
+    "ElmoEncoder",
     "Encoder",
     "FunctionEncoder",
     "HuggingFaceEncoder",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "ElmoEncoder": "elmo",
     "Encoder": "protocol",
     "FunctionEncoder": "function",
     "HuggingFaceEncoder": "huggingface",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,23 @@ class Alignment:
     def counts(self) -> Ints:
         """Number of pieces of each word."""
         return self.end - self.first
+
+
+class PieceReader(Protocol):
+    """What cuts texts into pieces and knows which of them make which word: an `Aligner`, or one that spells."""
+
+    @property
+    def prefix(self) -> tuple[int, ...]: ...
+
+    @property
+    def suffix(self) -> tuple[int, ...]: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    def __call__(self, texts: Sequence[Text], /) -> Alignment: ...
+
+    def token(self, piece: int, /) -> str: ...
 
 
 class Aligner:

@@ -11,8 +11,10 @@ from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
 
+from limbeck.encoders.bilm_files import check_folder, is_bilm_folder
+from limbeck.encoders.elmo import ElmoEncoder
 from limbeck.encoders.huggingface import HuggingFaceEncoder
-from limbeck.errors import InputError, LimbeckError
+from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.extras import need
 
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -29,8 +31,10 @@ def load_encoder(
     trust_remote_code: bool = False,
     stack: str = "encoder",
     **settings: Any,
-) -> HuggingFaceEncoder:
+) -> HuggingFaceEncoder | ElmoEncoder:
     """Load model and tokenizer; `settings` are those of `HuggingFaceEncoder`.
+
+    A folder with options.json and no config.json is a biLM, whose settings are those of `ElmoEncoder`.
 
     A folder is read without the network. Weights come from safetensors, from torch's weights-only
     files, or from GGUF, which are data and run no code; a model that brings its own code needs
@@ -38,6 +42,8 @@ def load_encoder(
     """
     source = str(source)
     folder, gguf = _find(source)
+    if folder is not None and is_bilm_folder(folder):
+        return _load_bilm(folder, name=name, stack=stack, **settings)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if folder is not None:
         options["local_files_only"] = True
@@ -62,8 +68,21 @@ def load_encoder(
 def check_model(source: str | Path) -> None:
     """Say what a local model lacks, without loading it."""
     folder, gguf = _find(str(source))
-    if folder is not None and gguf is None:
+    if folder is not None and is_bilm_folder(folder):
+        check_folder(folder)
+    elif folder is not None and gguf is None:
         _check(folder)
+
+
+def _load_bilm(folder: Path, *, stack: str, **settings: Any) -> ElmoEncoder:
+    """A biLM knows words alone, so units are not its to choose: a preset that asks for pieces means words here."""
+    settings.pop("units", None)
+    idle = [name for name in ("pooling", "keep_first") if settings.get(name)] + ["stack"] * (stack != "encoder")
+    if idle:
+        named = ", ".join(idle).replace("_", "-")
+        raise UsageError(f"{named} cannot be chosen for a biLM, which reads whole words in one stack: leave it out.")
+    settings = {key: value for key, value in settings.items() if value is not None and key != "keep_first"}
+    return ElmoEncoder.from_folder(folder, **settings)
 
 
 def _find(source: str) -> tuple[Path | None, str | None]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from limbeck.corpus.units import Text
 from limbeck.encoders import windows
-from limbeck.encoders.alignment import Aligner, Alignment
+from limbeck.encoders.alignment import Aligner, Alignment, PieceReader
 from limbeck.encoders.chunks import by_chunks
 from limbeck.encoders.protocol import Ints, Prepared
 from limbeck.errors import UsageError, choose
@@ -37,7 +37,7 @@ class PiecePreparer:
 
     def __init__(
         self,
-        aligner: Aligner,
+        aligner: PieceReader,
         *,
         capacity: int,
         units: str = "words",
@@ -47,7 +47,7 @@ class PiecePreparer:
         keep_first: bool = False,
     ) -> None:
         self.aligner = aligner
-        self._align = by_chunks(aligner)
+        self._align = by_chunks(aligner) if isinstance(aligner, Aligner) else aligner
         self.capacity = capacity
         self.units = choose(units, UNITS, what="units")
         self.context = context
