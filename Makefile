@@ -11,7 +11,7 @@ PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint 
 export TOKENIZERS_PARALLELISM := false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format wheel bench docs clean
+.PHONY: help demo test test-all check format wheel bench docs reproduce clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ bench: $(VENV)/.dev  ## speed and memory, side by side with the peers
 
 docs: $(VENV)/.dev  ## write the generated pages of docs/ anew
 	$(PY) -m docs.generate $(ARGS)
+
+reproduce: $(VENV)/.base  ## measure the miniatures, judge the papers' claims, write numbers and figures of docs/ anew
+	$(VENV)/bin/limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019 --existing resume \
+	    --page docs/architecture.md $(ARGS)
 
 clean:  ## remove the environment, caches and builds (results in runs/ stay)
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

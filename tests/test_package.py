@@ -25,7 +25,7 @@ print("heavy:", *heavy)
     "code",
     [
         "import limbeck\ndir(limbeck)",
-        "from limbeck.cli import main\nfor c in ([], ['measure'], ['encode'], ['demo']):\n"
+        "from limbeck.cli import main\nfor c in ([], ['measure'], ['encode'], ['reproduce'], ['demo']):\n"
         "    try: main([*c, '--help'])\n    except SystemExit as e: assert not e.code",
     ],
     ids=["import", "help"],

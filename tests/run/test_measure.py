@@ -81,6 +81,21 @@ def test_words_parquet(folder: Path) -> None:
         assert table["self_similarity"][row] == pytest.approx((unit @ unit.T)[apart].mean())
 
 
+def test_words_have_the_baselines_that_the_layers_average(folder: Path) -> None:
+    table = parquet.read_table(folder / "words.parquet").to_pydict()
+    layers = read_csv(folder / "layers.csv")
+    names, n = np.array(table["layer"]), np.array(table["n"])
+    for layer, measure, baseline in zip(layers["layer"], layers["measure"], layers["baseline"], strict=True):
+        if measure in ("mev", "mev_centered", "mev_truncated_svd"):
+            own = np.array(table[f"{measure}_baseline"])[names == layer]
+            assert np.isfinite(own).sum() > len(own) / 2  # words in more occurrences than there are texts have none
+            assert np.nanmean(own) == pytest.approx(float(baseline), rel=1e-12)
+            for count in set(n):  # chance depends on the number of occurrences alone
+                assert len(np.unique(own[n[names == layer] == count])) == 1
+        elif baseline:
+            assert f"{measure}_baseline" not in table
+
+
 def test_spectra_and_dimensions(folder: Path) -> None:
     spectra = parquet.read_table(folder / "spectra.parquet").to_pydict()
     dimensions = parquet.read_table(folder / "dimensions.parquet").to_pydict()

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from limbeck import __version__
-from limbeck.cli import demo, encode, measure
+from limbeck.cli import demo, encode, measure, reproduce
 from limbeck.errors import LimbeckError
 
-COMMANDS = (measure, encode, demo)
+COMMANDS = (measure, encode, reproduce, demo)
 
 EPILOG = """\
 examples:
@@ -21,6 +21,7 @@ examples:
   limbeck measure --model bert-base-cased gpt2 --corpus 'texts/*.txt.gz' --out runs/two
   limbeck encode --model ./my-model --corpus text.txt --out vectors
   limbeck measure --vectors vectors --out runs/again
+  limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
 
 `limbeck COMMAND --help` tells more about each.
 """
@@ -45,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it worked, 1 when it could not be done, 2 for wrong usage, 130 when stopped."""
     options = build_parser().parse_args(arguments)
+    options.typed = list(sys.argv[1:] if arguments is None else arguments)
     # before any tokeniser is loaded: worker processes divide the cores already
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # batches differ in shape: without this a GPU's memory falls into pieces that are asked for and given back

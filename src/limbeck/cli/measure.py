@@ -51,6 +51,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add_corpus_options(parser)
     parser.add_argument("--vectors", metavar="V", help="kept vectors in the place of --model and --corpus")
     add_pass_options(parser)
+    add_measure_options(parser)
+    return parser
+
+
+def add_measure_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("measures")
     group.add_argument(
         "--preset", default="corrected", help="corrected (default), paper, or released (as the published code did)"
@@ -65,38 +70,16 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--seed", type=int, default=0, help="of every sample and interval (default: 0)")
     group.add_argument("--two-pass", action="store_true", help="read twice, for I(W) over every occurrence")
     group.add_argument("--no-text", action="store_true", help="keep the corpus's sentences out of the folder")
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    from limbeck.encoders.loading import check_model
     from limbeck.report import draw
-    from limbeck.run.folder import check_target
-    from limbeck.run.presets import preset_named
-    from limbeck.run.settings import MeasureSettings
-    from limbeck.run.sources import is_static
 
     need_source(options)
-    preset_named(options.preset)  # a wrong name should not cost a model's loading
-    settings = MeasureSettings(
-        preset=options.preset,
-        min_contexts=options.min_contexts,
-        max_words=options.max_words,
-        mev_words=options.mev_words,
-        max_contexts=options.max_contexts,
-        points=options.points,
-        two_pass=options.two_pass,
-        seed=options.seed,
-    )
+    settings = settings_of(options)
     models: list[str | None] = list(options.model or [None])
     targets = targets_of(options.out, options.model or [])
-    if len(models) > 1:  # the last one should not be refused when the first is done
-        for model in options.model:
-            if not is_static(Path(model)):
-                check_model(model)
-    if not options.dry_run:
-        for target in targets:
-            check_target(target, existing=options.existing)
+    check_before(targets, options)
     for model, target in zip(models, targets, strict=True):
         if options.dry_run:
             foresee(model, settings, options)
@@ -108,10 +91,45 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def settings_of(options: argparse.Namespace) -> MeasureSettings:
+    from limbeck.run.presets import preset_named
+    from limbeck.run.settings import MeasureSettings
+
+    preset_named(options.preset)  # a wrong name should not cost a model's loading
+    return MeasureSettings(
+        preset=options.preset,
+        min_contexts=options.min_contexts,
+        max_words=options.max_words,
+        mev_words=options.mev_words,
+        max_contexts=options.max_contexts,
+        points=options.points,
+        two_pass=options.two_pass,
+        seed=options.seed,
+    )
+
+
+def check_before(targets: Sequence[Path], options: argparse.Namespace) -> None:
+    """Of several models the last one should not be refused when the first is done."""
+    from limbeck.encoders.loading import check_model
+    from limbeck.run.folder import check_target
+    from limbeck.run.sources import is_static
+
+    if len(targets) > 1:
+        for model in options.model:
+            if not is_static(Path(model)):
+                check_model(model)
+    if not options.dry_run:
+        for target in targets:
+            check_target(target, existing=options.existing)
+
+
 def targets_of(out: Path, models: Sequence[str]) -> list[Path]:
     """One folder a model: OUT itself, or OUT/NAME where there are several; of equal names more of the path is told."""
-    if len(models) < 2:
-        return [out]
+    return [out] if len(models) < 2 else folders_of(out, models)
+
+
+def folders_of(out: Path, models: Sequence[str]) -> list[Path]:
+    """OUT/NAME for each model."""
     paths = [Path(os.path.abspath(model)) if Path(model).exists() else Path(model) for model in models]
     if len(set(paths)) < len(paths):
         raise UsageError("each model must be given once; got one of them twice.")
@@ -132,8 +150,10 @@ def open_for(model: str | None, settings: MeasureSettings, options: argparse.Nam
     return open_source(model, options.corpus, vectors=options.vectors, **given)
 
 
-def measure_into(target: Path, model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> None:
-    """The whole run, into its folder."""
+def measure_into(
+    target: Path, model: str | None, settings: MeasureSettings, options: argparse.Namespace, *, summary: bool = True
+) -> None:
+    """The whole run, into its folder; `summary`: print what was found."""
     from limbeck.cli.summary import print_summary
     from limbeck.report import draw
     from limbeck.run.measure import check_same, measure_source, save
@@ -164,7 +184,8 @@ def measure_into(target: Path, model: str | None, settings: MeasureSettings, opt
         )
         draw([folder.unfinished], folder.unfinished / "figures")
         folder.finish()
-    print_summary(measured, passed, target)
+    if summary:
+        print_summary(measured, passed, target)
 
 
 def foresee(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> None:

@@ -93,6 +93,7 @@ def mev_of(variance: WordVariance, words: list[str], *, enough: NDArray[np.bool_
             [row[some].mean() if some.any() else np.nan for row, some in zip(chance, used, strict=True)]
         )
         result = over_words(name, values, variance.counts, words, baseline=baseline, enough=enough, seed=seed)
+        result = replace(result, baselines=chance)
         lacking = int((enough & np.isnan(chance).all(axis=0) & np.isfinite(values).any(axis=0)).sum())
         if lacking:
             told = f"no baseline for {lacking} words: the sample has too few texts"

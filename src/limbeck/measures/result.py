@@ -53,6 +53,7 @@ class WordResult(Result):
     words: Sequence[str] = ()
     values: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (layers, words)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # occurrences
+    baselines: Floats | None = None  # (layers, words) where each word has a baseline of its own
 
     @cached_property
     def _places(self) -> dict[str, int]:

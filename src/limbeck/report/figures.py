@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 #: column of layers.csv -> what the keys call it
 NAMES = {"adjusted": "adjusted: raw minus baseline", "value": "raw", "baseline": "baseline"}
 
+#: form of a file -> what is written into it beside the title; no date and no version, which would differ
+METADATA: dict[str, dict[str, str | None]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": "limbeck"}}
+
 
 def draw(folders: Sequence[Path], out: Path) -> list[Path]:
     """Draw every figure with all the runs in it: `out`/anisotropy.png, `out`/anisotropy.svg, and so on.
@@ -40,12 +43,19 @@ def draw(folders: Sequence[Path], out: Path) -> list[Path]:
     with styled():
         for name, figure_of in FIGURES.items():
             figure = figure_of(runs)
-            for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": "limbeck"})):
-                path = out / f"{name}.{form}"
-                with atomic(path) as temporary:
-                    figure.savefig(temporary, format=form, metadata={"Title": name, **metadata})
-                written.append(path)
+            written += save_figure(figure, out, name)
             figure.clear()
+    return written
+
+
+def save_figure(figure: Figure, out: Path, name: str, *, forms: Sequence[str] = tuple(METADATA)) -> list[Path]:
+    """Write a figure into a folder, in each form; equal figures give equal files."""
+    written = []
+    for form in forms:
+        path = out / f"{name}.{form}"
+        with atomic(path) as temporary:
+            figure.savefig(temporary, format=form, metadata={"Title": name, **METADATA[form]})
+        written.append(path)
     return written
 
 

@@ -202,9 +202,11 @@ def word_table(measured: Measured) -> dict[str, Any]:
     }
     for name in MEV_MEASURES:
         result = measured.words(name)
-        values = np.full((count, layers), np.nan)
-        values[measured.kept_words] = result.values.T
-        columns[name] = values.ravel()
+        for column, found in ((name, result.values), (f"{name}_baseline", result.baselines)):
+            values = np.full((count, layers), np.nan)
+            if found is not None:
+                values[measured.kept_words] = found.T
+            columns[column] = values.ravel()
     kept = np.zeros(count, dtype=np.int64)
     kept[measured.kept_words] = measured.words("mev").counts
     columns["mev_n"] = np.repeat(kept, layers)

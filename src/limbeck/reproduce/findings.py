@@ -1,0 +1,164 @@
+"""What a finding is: a claim of a paper, the rule that decides it, what was measured, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
+from limbeck.reproduce.subjects import Subject
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Kind = Literal["figure", "claim", "table", "question"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a rule says of one model.
+
+    why      the verdict in a line, with the numbers that decided it
+    numbers  quantity -> number
+    words    words, where the claim is about words
+    curve    quantity -> a value a layer, where the claim is a figure's curve
+    """
+
+    verdict: Verdict
+    why: str
+    numbers: Mapping[str, Estimate] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    curve: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a claim is held: in words, and as a function of a model and of all the models beside it.
+
+    A rule without a function is about other findings; see `Paper.last`.
+    """
+
+    text: str
+    judge: Callable[[Subject, Sequence[Subject]], Judgement] | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """Numbers that a paper printed or shipped, by model, and where they stand."""
+
+    quantity: str
+    values: Mapping[str, Any]
+    source: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of a paper: a figure, a claim in its text, a table, or a question that it leaves open.
+
+    id         "F1.anisotropic": the row it belongs to and its own name
+    text       what is claimed, in one line
+    where      in the paper
+    rule       None where nothing here can decide it yet; `pending` then says why
+    families   of the models it is about; empty for all
+    figure     the figure that shows it
+    published  what the paper gives for it
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    where: str
+    rule: Rule | None
+    families: tuple[str, ...] = ()
+    figure: str = ""
+    published: tuple[Published, ...] = ()
+    pending: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, judged.
+
+    models     name of each model measured here that the claim is about -> judgement
+    published  the paper's own numbers by the same rule: model -> judgement; empty where it gives none
+    """
+
+    claim: Claim
+    verdict: Verdict
+    why: str
+    models: Mapping[str, Judgement] = field(default_factory=dict)
+    published: Mapping[str, Judgement] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Everything `limbeck reproduce` knows of a paper; a module a paper has one.
+
+    models   names that are measured unless others are given
+    claims   in the order of the paper
+    last     claims about the findings before them
+    figures  file name -> what draws it from the models measured and the paper's own
+    captions of the figures
+    tables   file name of a figure -> columns of layers.csv that a page lists beside it
+    numbers  the paper's own numbers, as subjects
+    is_own   whether a model measured here is one of the paper's, so that its numbers can be compared
+    """
+
+    id: str
+    title: str
+    citation: str
+    models: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    figures: Mapping[str, Callable[[Sequence[Subject], Sequence[Subject]], Figure]]
+    captions: Mapping[str, str]
+    tables: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    numbers: tuple[Subject, ...] = ()
+    is_own: Callable[[Subject], bool] = lambda subject: False
+    last: tuple[Callable[[Sequence[Finding], Sequence[Subject]], Finding], ...] = ()
+
+
+def judge_all(paper: Paper, subjects: Sequence[Subject]) -> list[Finding]:
+    """Every claim of a paper on these models."""
+    findings = [judge(claim, subjects, paper.numbers) for claim in paper.claims]
+    for about in paper.last:
+        findings.append(about(findings, subjects))
+    return findings
+
+
+def judge(claim: Claim, subjects: Sequence[Subject], numbers: Sequence[Subject] = ()) -> Finding:
+    """One claim on these models, and on the paper's own numbers where they are enough for the rule."""
+    if claim.rule is None or claim.rule.judge is None:
+        return Finding(claim, Verdict.UNSHOWN, claim.pending)
+    ask = claim.rule.judge
+    models = {one.name: _judge_one(ask, one, subjects) for one in about(claim, subjects)}
+    published = {one.name: _judge_one(ask, one, numbers) for one in about(claim, numbers)}
+    published = {name: found for name, found in published.items() if found.verdict is not Verdict.UNSHOWN}
+    if not models:
+        why = f"no model of the kind of {' or '.join(claim.families)}"
+        return Finding(claim, Verdict.UNSHOWN, why, models, published)
+    return Finding(claim, every(found.verdict for found in models.values()), _told(models), models, published)
+
+
+def about(claim: Claim, subjects: Sequence[Subject]) -> list[Subject]:
+    """Those that a claim is about."""
+    return [one for one in subjects if not claim.families or one.family in claim.families]
+
+
+def _judge_one(
+    ask: Callable[[Subject, Sequence[Subject]], Judgement], subject: Subject, beside: Sequence[Subject]
+) -> Judgement:
+    try:
+        return ask(subject, beside)
+    except CannotShow as reason:
+        return Judgement(Verdict.UNSHOWN, str(reason))
+
+
+def _told(models: Mapping[str, Judgement]) -> str:
+    """The reasons of all models in a line; verdicts are named where they differ."""
+    verdicts = {found.verdict for found in models.values()}
+    if len(models) == 1:
+        return next(iter(models.values())).why
+    if len(verdicts) == 1:
+        return "; ".join(f"{name}: {found.why}" for name, found in models.items())
+    return "; ".join(f"{name} {found.verdict}: {found.why}" for name, found in models.items())

@@ -1,0 +1,157 @@
+"""A paper tried on some models: every finding, and the files that tell them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from limbeck import __version__
+from limbeck.report.figures import save_figure
+from limbeck.report.style import styled
+from limbeck.reproduce.estimates import Estimate
+from limbeck.reproduce.findings import Finding, Judgement, Paper, judge_all
+from limbeck.reproduce.subjects import Subject, read_subjects
+from limbeck.state import write_text
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What became of a paper's claims on some models.
+
+    command  that made it, for the reader who wants it again
+    """
+
+    paper: Paper
+    subjects: tuple[Subject, ...]
+    findings: tuple[Finding, ...]
+    command: str = ""
+
+    @property
+    def presets(self) -> list[str]:
+        """Of the runs; one, unless they were made apart."""
+        return list(dict.fromkeys(str(one.account["settings"]["preset"]) for one in self.subjects))
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of models that are not the paper's; "" where all are."""
+        others = [one.name for one in self.subjects if not self.paper.is_own(one)]
+        if not others:
+            return ""
+        verb = "is" if len(others) == 1 else "are"
+        return (
+            f"{_listed(others)} {verb} not among the paper's models: what is tested is the claim, "
+            "not the published number."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """findings.json; docs/files.md tells what each key means."""
+        return {
+            "format": FORMAT,
+            "paper": {"id": self.paper.id, "title": self.paper.title, "citation": self.paper.citation},
+            "command": self.command,
+            "preset": ", ".join(self.presets),
+            "limbeck": __version__,
+            "note": self.note,
+            "models": [_model(one, self.paper) for one in self.subjects],
+            "findings": [
+                _finding(one) | {"preset": ", ".join(self.presets), "command": self.command} for one in self.findings
+            ],
+        }
+
+
+def evaluate(
+    paper: Paper, folders: Sequence[Path], *, senses: Mapping[str, int] | None = None, command: str = ""
+) -> Reproduction:
+    """Judge every claim of a paper by the run folders of `limbeck measure`.
+
+    senses  in how many senses words stand in the text (`count_senses`)
+    """
+    subjects = read_subjects([Path(folder) for folder in folders], senses=senses)
+    return Reproduction(paper, tuple(subjects), tuple(judge_all(paper, subjects)), command)
+
+
+def write_json(found: Reproduction, path: Path) -> None:
+    write_text(path, json.dumps(found.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def draw_figures(
+    found: Reproduction,
+    out: Path,
+    *,
+    only: Collection[str] | None = None,
+    prefix: str = "",
+    forms: Sequence[str] = ("png", "svg"),
+) -> None:
+    """The figures of the paper with these models, into a folder: all, or `only` some."""
+    out.mkdir(parents=True, exist_ok=True)
+    with styled():
+        for name, figure_of in found.paper.figures.items():
+            if only is not None and name not in only:
+                continue
+            figure = figure_of(found.subjects, found.paper.numbers)
+            save_figure(figure, out, f"{prefix}{name}", forms=forms)
+            figure.clear()
+
+
+def _model(one: Subject, paper: Paper) -> dict[str, Any]:
+    source = one.account.get("source") or {}
+    return {
+        "name": one.name,
+        "kind": one.family,
+        "papers_own": paper.is_own(one),
+        "layers": list(one.layers),
+        "dim": one.account.get("dim"),
+        "counts": one.account.get("counts", {}),
+        "encoder_fingerprint": source.get("encoder_fingerprint"),
+        "corpus_fingerprint": source.get("corpus_fingerprint"),
+    }
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    claim = one.claim
+    return {
+        "id": claim.id,
+        "kind": claim.kind,
+        "claim": claim.text,
+        "where": claim.where,
+        "about": list(claim.families),
+        "rule": claim.rule.text if claim.rule else None,
+        "verdict": str(one.verdict),
+        "why": one.why,
+        "figure": claim.figure or None,
+        "models": {name: _judgement(found) for name, found in one.models.items()},
+        "published_by_the_same_rule": {name: _judgement(found) for name, found in one.published.items()},
+        "published": [
+            {"quantity": some.quantity, "values": dict(some.values), "source": some.source} for some in claim.published
+        ],
+    }
+
+
+def _judgement(found: Judgement) -> dict[str, Any]:
+    told: dict[str, Any] = {"verdict": str(found.verdict), "why": found.why}
+    if found.numbers:
+        told["numbers"] = {name: _estimate(number) for name, number in found.numbers.items()}
+    if found.words:
+        told["words"] = list(found.words)
+    if found.curve:
+        told["curve"] = {name: [_number(value) for value in values] for name, values in found.curve.items()}
+    return told
+
+
+def _estimate(number: Estimate) -> dict[str, float | None]:
+    ends = (number.low, number.high) if number.error else (None, None)
+    return {"value": _number(number.value), "low": ends[0], "high": ends[1]}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
