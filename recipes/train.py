@@ -129,7 +129,7 @@ class Trainer:
         tokens = self.step * self.schedule.batch_tokens
         fresh = not path.exists()
         with path.open("a", newline="") as file:
-            writer = csv.writer(file)
+            writer = csv.writer(file, lineterminator="\n")
             if fresh:
                 writer.writerow(["step", "tokens", "loss", "rate", "seconds"])
             rate = self.schedule.rate_at(self.step - 1)
