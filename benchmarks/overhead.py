@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import cProfile
-import os
 import pstats
 import statistics
 import time
@@ -22,6 +21,7 @@ import numpy as np
 
 from benchmarks.machine import report
 from benchmarks.models import bert, corpus_of, train_tokenizer
+from limbeck.cli.process import prepare_process
 from limbeck.corpus import Corpus
 
 if TYPE_CHECKING:  # worker processes import this module again: nothing heavy at the top
@@ -45,8 +45,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--dim", type=int, default=768)
     options = parser.parse_args()
-    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")  # as the command line does,
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # for the bare pass too
+    prepare_process()  # as the command line does, for the bare pass too
 
     from limbeck.run.settings import MeasureSettings, accumulators_for
     from limbeck.stream import TextSource, run_pass, survey

@@ -1,0 +1,34 @@
+"""What the command line asks of its own process before anything heavy is loaded. The Python API changes none of it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's mallopt
+_NEVER = 2**31 - 1
+
+
+def prepare_process() -> None:
+    """Settings for tokenisers and memory; a variable that the user has set stays."""
+    # before any tokeniser is loaded: worker processes divide the cores already
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # batches differ in shape: without this a GPU's memory falls into pieces that are asked for and given back
+    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+    # large pages for large tensors: small ones cost a CPU a sixth of a model's time
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    _keep_freed_memory()
+
+
+def _keep_freed_memory() -> None:
+    """Let the next batch have the pages of the last one.
+
+    glibc gives the memory of large tensors back to the system as soon as they go, and the system clears every page
+    that is asked for again. Other C libraries have no such switch and are left alone.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(_M_MMAP_THRESHOLD, _NEVER)
+    mallopt(_M_TRIM_THRESHOLD, _NEVER)
