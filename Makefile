@@ -16,7 +16,7 @@ export TOKENIZERS_PARALLELISM := false
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.base  ## install what limbeck needs, and measure a small model on a small text
+demo: $(VENV)/.base  ## install what limbeck needs, and measure three small models on a small text
 	@$(VENV)/bin/limbeck demo $(ARGS)
 
 test: $(VENV)/.dev  ## the fast tests: offline, no GPU

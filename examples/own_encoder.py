@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 
 import limbeck as lb
-from limbeck.demo import demo_corpus
 from limbeck.encoders import FunctionEncoder
 from limbeck.seeds import generator_for
 
@@ -39,8 +38,7 @@ def letters(texts: Sequence) -> list[np.ndarray]:
 def main() -> None:
     encoder = FunctionEncoder(letters, name="letter triples", layers=["letters", "neighbours"])
     lb.testing.check_encoder(encoder)  # raises where a law is broken
-    with demo_corpus() as corpus:
-        run = lb.measure(encoder, corpus, settings=lb.MeasureSettings(mev_words=100))
+    run = lb.measure(encoder, "sample", settings=lb.MeasureSettings(mev_words=100))
     for place, layer in enumerate(run.layers):
         similarity = run["self_similarity"]
         print(f"{layer:12} anisotropy {run['anisotropy'].value[place]:.3f}, ", end="")

@@ -53,14 +53,16 @@ TRAINING = {
     ),
 }
 CUT = (
-    "This model's last tenth had rows of 256 pieces, at a rate so near zero that the second half of the position table "
+    "The last tenth of this training had rows of 256 pieces (hence the higher loss at its end; before it the loss was "
+    "{loss}), at a rate so near zero that the second half of the position table "
     "stayed unlearnt; the table was cut to 128 positions, which the held-out figures below are for, and the recipe no "
     "longer does this."
 )
 
 
 def card(name: str, figures: dict[str, Figures], trained: Path, folder: Path) -> str:
-    last = list(csv.DictReader((trained / name / "log.csv").open(newline="")))[-1]
+    log = list(csv.DictReader((trained / name / "log.csv").open(newline="")))
+    last = log[-1]
     own = figures[name]
     parts = [
         f"---\nlicense: cc-by-sa-3.0\nlanguage: en\nlibrary_name: "
@@ -80,7 +82,8 @@ def card(name: str, figures: dict[str, Figures], trained: Path, folder: Path) ->
         f"H200 that all three shared; last training loss {float(last['loss']):.3f}. Recipe: `recipes/`.",
     ]
     if name != "mini-elmo":
-        parts.append(CUT)
+        before = [row for row in log if float(row["tokens"]) < 0.89 * float(last["tokens"])][-1]
+        parts.append(CUT.format(loss=before["loss"]))
     parts.append("## Held out\n\n" + held_out(name, own, figures))
     parts.append("## Minimal pairs\n\n" + pairs(own, figures["trigrams of pieces"]))
     parts.append(
@@ -136,7 +139,9 @@ def held_out(name: str, own: Figures, figures: dict[str, Figures]) -> str:
     )
     if name == "mini-elmo":
         text += (
-            f" A token is a word; words outside the softmax are not scored. The mean of both directions, forward "
+            f" A token is a word; words outside the softmax are not scored. A sentence at a time: in rows much longer "
+            "than the 64 words of its training the backward direction goes astray. The mean of both directions, "
+            "forward "
             f"{own['perplexity_forward']:.1f} and backward {own['perplexity_backward']:.1f}."
         )
     return text

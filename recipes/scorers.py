@@ -7,6 +7,7 @@ in turn (the biLM).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -153,20 +154,21 @@ class BidirectionalScorer:
         forward, backward = self.directions(words)
         return (forward + backward) / 2
 
-    @torch.inference_mode()
     def directions(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        row = marked(words)
+        """Forward and backward, a sentence at a time: rows longer than those of its training mislead the biLM."""
+        found = [self._sentence(sentence) for sentence in sentences(words)]
+        return np.concatenate([ahead for ahead, _ in found]), np.concatenate([back for _, back in found])
+
+    @torch.inference_mode()
+    def _sentence(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        row = [BEGIN, *words, END]
         numbers = self.numbers(row)
         reading = self._bilm.read(self._bilm.embed(torch.from_numpy(spell(row)).long()[None]))
-        ahead = self._chosen(reading.forward[-1][0, :-1], numbers[1:])
-        back = self._chosen(reading.backward[-1][0, 1:], numbers[:-1])
-        scored = np.array([word not in (BEGIN, END) for word in row])
-        unknown = numbers == UNKNOWN_WORD
-        forward = np.concatenate([[np.nan], ahead])
-        backward = np.concatenate([back, [np.nan]])
-        for found in (forward, backward):
-            found[unknown] = np.nan
-        return forward[scored], backward[scored]
+        ahead = self._chosen(reading.forward[-1][0, :-2], numbers[1:-1])
+        back = self._chosen(reading.backward[-1][0, 2:], numbers[1:-1])
+        for found in (ahead, back):
+            found[numbers[1:-1] == UNKNOWN_WORD] = np.nan
+        return ahead, back
 
     def numbers(self, row: Sequence[str]) -> np.ndarray:
         return np.array([self._numbers.get(word, UNKNOWN_WORD) for word in row])
@@ -177,14 +179,11 @@ class BidirectionalScorer:
         return chosen
 
 
-def marked(words: Sequence[str]) -> list[str]:
-    """Words with the marks of sentences, which end where a full stop, an exclamation or a question mark stands."""
-    row = [BEGIN]
-    for place, word in enumerate(words):
-        row.append(word)
-        if word in SENTENCE_ENDS and place + 1 < len(words):
-            row += [END, BEGIN]
-    return [*row, END]
+def sentences(words: Sequence[str]) -> list[Sequence[str]]:
+    """A text's sentences, which end where a full stop, an exclamation or a question mark stands."""
+    ends = [place + 1 for place, word in enumerate(words) if word in SENTENCE_ENDS]
+    bounds = sorted({0, *ends, len(words)})
+    return [words[low:high] for low, high in itertools.pairwise(bounds)]
 
 
 class PieceGrams:
@@ -213,7 +212,7 @@ class WordGrams:
         return np.ones(len(words), dtype=int)
 
     def __call__(self, words: Sequence[str]) -> np.ndarray:
-        row = marked(words)
+        row = [word for sentence in sentences(words) for word in (BEGIN, *sentence, END)]
         numbers = self._numbers(row)
         found = self._score(numbers)
         found[numbers == UNKNOWN_WORD] = np.nan

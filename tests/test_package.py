@@ -7,7 +7,6 @@ import pkgutil
 import subprocess
 import sys
 from importlib.metadata import version
-from importlib.resources import files
 
 import pytest
 
@@ -25,7 +24,7 @@ print("heavy:", *heavy)
     "code",
     [
         "import limbeck\ndir(limbeck)",
-        "from limbeck.cli import main\nfor c in ([], ['measure'], ['encode'], ['reproduce'], ['demo']):\n"
+        "from limbeck.cli import main\nfor c in ([], ['measure'], ['encode'], ['reproduce'], ['models'], ['demo']):\n"
         "    try: main([*c, '--help'])\n    except SystemExit as e: assert not e.code",
     ],
     ids=["import", "help"],
@@ -49,11 +48,6 @@ def test_every_public_name_is_there() -> None:
 def test_the_program_can_be_run_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "limbeck", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"limbeck {limbeck.__version__}\n"
-
-
-def test_the_text_of_the_demonstration_is_in_the_package() -> None:
-    text = files("limbeck").joinpath("data", "demo.txt").read_text(encoding="utf-8")
-    assert len(text) > 20_000
 
 
 def test_every_module_says_what_it_is() -> None:

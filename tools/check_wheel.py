@@ -13,16 +13,19 @@ import sys
 import tempfile
 import venv
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "limbeck"
+DATA = "limbeck/data/"
+MINIATURES = ("mini-bert", "mini-gpt2", "mini-elmo")
+ALL_DATA, ONE_FILE = 40_000_000, 10_000_000  #: bytes that the data, and one file of them, may have
 TRIAL = """
-from importlib.resources import files
 import limbeck
 
-text = files("limbeck").joinpath("data", "demo.txt").read_text(encoding="utf-8")
-assert text.count(".") > 300, "data/demo.txt is not what it should be"
+assert sum(1 for _ in limbeck.Corpus("sample")) > 1500, "data/sample.jsonl is not what it should be"
+assert limbeck.load_encoder("mini-elmo", device="cpu").name == "mini-elmo"
 print("imported from", limbeck.__file__)
 """
 
@@ -50,8 +53,17 @@ def faults(names: set[str]) -> list[str]:
     for wanted in ("entry_points.txt", "licenses/LICENSE"):
         if not any(name.endswith(f".dist-info/{wanted}") for name in names):
             found.append(f"missing: {wanted} in the metadata")
-    if not any(name.startswith("limbeck/data/") for name in expected):
-        found.append("missing: the package data, src/limbeck/data holds nothing")
+    wanted_data = ["sample.jsonl", *(f"miniatures/{name}/model.safetensors" for name in MINIATURES)]
+    found += [f"missing: {DATA}{name}" for name in wanted_data if DATA + name not in names]
+    return found
+
+
+def excess(sizes: Mapping[str, int]) -> list[str]:
+    """What is too heavy among the data of a wheel, given the bytes of each of its files."""
+    data = {name: size for name, size in sizes.items() if name.startswith(DATA)}
+    found = [f"too large: {name}, {size / 1e6:.1f} MB" for name, size in data.items() if size > ONE_FILE]
+    if sum(data.values()) > ALL_DATA:
+        found.append(f"too large: the data together, {sum(data.values()) / 1e6:.1f} MB")
     return found
 
 
@@ -65,6 +77,7 @@ def try_installed(wheel: Path, folder: Path) -> None:
         [str(scripts / "python"), "-m", "pip", "install", *quiet, *constraint, str(wheel)],
         [str(scripts / "python"), "-c", TRIAL],
         [str(scripts / "limbeck"), "--help"],
+        [str(scripts / "limbeck"), "models"],
     ):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -81,11 +94,11 @@ def main() -> None:
         folder = Path(name)
         wheel = build(folder)
         with zipfile.ZipFile(wheel) as archive:
-            names = {entry for entry in archive.namelist() if not entry.endswith("/")}
-        found = faults(names)
+            sizes = {entry.filename: entry.file_size for entry in archive.infolist() if not entry.is_dir()}
+        found = faults(set(sizes)) + excess(sizes)
         if found:
             sys.exit("\n".join([f"{wheel.name} is not whole:", *found]))
-        print(f"{wheel.name}: {len(names)} files, {wheel.stat().st_size / 1e6:.1f} MB, whole.")
+        print(f"{wheel.name}: {len(sizes)} files, {wheel.stat().st_size / 1e6:.1f} MB, whole.")
         if arguments.install:
             try_installed(wheel, folder)
             print("It installs and runs in an empty environment.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import doctest
-import re
 from collections import Counter
-from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from limbeck.corpus import Corpus
 from recipes import kneser_ney
 from recipes.kneser_ney import FALLBACK, KneserNey, estimate_discounts
 
@@ -162,13 +161,13 @@ def test_discounts() -> None:
 
 
 def test_beats_frequencies_on_real_text() -> None:
-    text = files("limbeck").joinpath("data", "demo.txt").read_text(encoding="utf-8")
+    words = [word for sentence in Corpus("sample", lowercase=True) for word in (*sentence.words, "\n")]
     ids: dict[str, int] = {"\n": 0}
-    tokens = np.array([ids.setdefault(w, len(ids)) for w in re.findall(r"\w+|[^\w\s]|\n", text.lower())])
+    tokens = np.array([ids.setdefault(word, len(ids)) for word in words])
     held_out = np.arange(len(tokens)) >= 0.9 * len(tokens)
     model = KneserNey.fit(tokens[~held_out], len(ids))
-    words = tokens[held_out] != 0  # breaks are context, their own prediction is not scored
-    trigram = -model.log_probabilities(tokens[held_out])[words].mean()
-    unigram = -model.unigram_log_probabilities(tokens[held_out])[words].mean()
+    scored = tokens[held_out] != 0  # breaks are context, their own prediction is not scored
+    trigram = -model.log_probabilities(tokens[held_out])[scored].mean()
+    unigram = -model.unigram_log_probabilities(tokens[held_out])[scored].mean()
     assert trigram < unigram - 0.2
     assert unigram < np.log(len(ids))

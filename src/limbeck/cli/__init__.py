@@ -9,14 +9,17 @@ import sys
 from collections.abc import Sequence
 
 from limbeck import __version__
-from limbeck.cli import demo, encode, measure, reproduce
+from limbeck.cli import demo, encode, measure, models, reproduce
+from limbeck.cli.process import prepare_process
 from limbeck.errors import LimbeckError
 
-COMMANDS = (measure, encode, reproduce, demo)
+COMMANDS = (measure, encode, reproduce, models, demo)
 
 EPILOG = """\
 examples:
   limbeck demo
+  limbeck models
+  limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
   limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert
   limbeck measure --model bert-base-cased gpt2 --corpus 'texts/*.txt.gz' --out runs/two
   limbeck encode --model ./my-model --corpus text.txt --out vectors
@@ -47,12 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it worked, 1 when it could not be done, 2 for wrong usage, 130 when stopped."""
     options = build_parser().parse_args(arguments)
     options.typed = list(sys.argv[1:] if arguments is None else arguments)
-    # before any tokeniser is loaded: worker processes divide the cores already
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    # batches differ in shape: without this a GPU's memory falls into pieces that are asked for and given back
-    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
-    # large pages for large tensors: small ones cost a CPU a sixth of a model's time
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    prepare_process()
     try:
         status = int(options.run(options) or 0)
         sys.stdout.flush()  # what cannot be printed should be found here, not when Python ends

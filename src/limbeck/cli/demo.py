@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import shutil
 from pathlib import Path
 from typing import Any
+
+from limbeck.encoders.miniatures import MINIATURES
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "demo",
-        help="measure a small model on a small text, both in the package",
-        description="Measure a small model on a small text. Both are in the package: nothing is downloaded.",
+        help="measure three small models on a small text, all in the package",
+        description="Measure three small models on a small text. All are in the package: nothing is downloaded.",
         epilog="example:\n  limbeck demo --out runs/demo",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -23,30 +27,31 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print, draw; the folder is replaced where it is there."""
-    from limbeck.cli.summary import print_summary
-    from limbeck.demo import DIM, LAYERS, demo_corpus, random_bert
-    from limbeck.report import draw
-    from limbeck.run.folder import RunFolder
-    from limbeck.run.measure import measure_source, save
-    from limbeck.run.settings import MeasureSettings
-    from limbeck.stream import TextSource
+    """Say which command this is, and do it; runs of an earlier demo are replaced."""
+    from limbeck.cli import build_parser
+    from limbeck.corpus.sample import SAMPLE, sample_path
 
-    print(
-        f"A randomly initialised BERT of {LAYERS} layers and {DIM} dimensions reads some 400 sentences of prose.\n"
-        "It has learnt nothing: the numbers show what limbeck measures, not what a trained model does.\n"
-    )
     out: Path = options.out
-    settings = MeasureSettings()
-    with demo_corpus() as corpus, RunFolder(out, existing="replace") as folder:
-        source = TextSource(corpus, random_bert(corpus))
-        measured, passed = measure_source(
-            source, settings=settings, checkpoint=folder.state, progress=not options.quiet
-        )
-        save(measured, folder.unfinished, source=source, settings=settings, passed=passed)
-        draw([folder.unfinished], folder.unfinished / "figures")
-        folder.finish()
-    print_summary(measured, passed, out)
+    check_out(out)
+    command = ["measure", "--model", *MINIATURES, "--corpus", SAMPLE, "--out", str(out)]
+    print(
+        "A miniature BERT, GPT-2 and ELMo, trained on the same text, read some 3,000 sentences. This does the same:\n"
+        f"  limbeck {shlex.join(command)}\n"
+    )
+    measure = build_parser().parse_args([*command, "--existing", "replace", *["--quiet"] * options.quiet])
+    measure.corpus = [str(sample_path())]  # whatever else may be called sample here
+    status: int = measure.run(measure)
+    for name in MINIATURES:  # hundreds of megabytes, and nobody goes on from a demonstration
+        shutil.rmtree(out / name / "state", ignore_errors=True)
     print(f"\nLook at {out / 'figures' / 'self_similarity.png'} and its neighbours.")
     print("Your own model and text:  limbeck measure --model MODEL --corpus TEXT --out DIR")
-    return 0
+    return status
+
+
+def check_out(out: Path) -> None:
+    """Refuse a folder that is neither new nor an earlier demo's: nobody asked for anything in it to be replaced."""
+    from limbeck.run.folder import holds_run, refuse_other, unfinished_of
+
+    targets = [out / name for name in MINIATURES]
+    if not any(holds_run(target) or unfinished_of(target).exists() for target in targets):
+        refuse_other(out)

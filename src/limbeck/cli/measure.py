@@ -19,6 +19,7 @@ from limbeck.cli.options import (
     source_options,
 )
 from limbeck.cli.running import describe, opened, started
+from limbeck.encoders.miniatures import is_miniature
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def check_before(targets: Sequence[Path], options: argparse.Namespace) -> None:
 
     if len(targets) > 1:
         for model in options.model:
-            if not is_static(Path(model)):
+            if not is_static(model):
                 check_model(model)
     if not options.dry_run:
         for target in targets:
@@ -130,7 +131,8 @@ def targets_of(out: Path, models: Sequence[str]) -> list[Path]:
 
 def folders_of(out: Path, models: Sequence[str]) -> list[Path]:
     """OUT/NAME for each model."""
-    paths = [Path(os.path.abspath(model)) if Path(model).exists() else Path(model) for model in models]
+    here = [Path(model).exists() and not is_miniature(model) for model in models]
+    paths = [Path(os.path.abspath(model) if found else model) for model, found in zip(models, here, strict=True)]
     if len(set(paths)) < len(paths):
         raise UsageError("each model must be given once; got one of them twice.")
     depths = [1] * len(paths)

@@ -21,8 +21,9 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool) -> None
         "--model",
         nargs="+" if several else None,
         metavar="M",
-        help="Hugging Face id or local folder; a file of static vectors (word2vec, GloVe, fastText, safetensors) or a "
-        "model2vec folder will do too" + ("; several give one folder each" if several else ""),
+        help="a miniature (see `limbeck models`), a Hugging Face id or a local folder; a file of static vectors "
+        "(word2vec, GloVe, fastText, safetensors) or a model2vec folder will do too"
+        + ("; several give one folder each" if several else ""),
     )
     group.add_argument("--revision", help="branch, tag or commit of a model on the hub")
     group.add_argument("--layers", help='for example "0,3-5,-1"; "table" is the bare embedding table (default: all)')
@@ -46,7 +47,8 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
         "--corpus",
         nargs="+",
         metavar="C",
-        help="files, folders or globs, plain or compressed (gzip, bzip2, xz, zstd); - for standard input",
+        help="files, folders or globs, plain or compressed (gzip, bzip2, xz, zstd); - for standard input; sample for "
+        "the corpus that comes with limbeck",
     )
     group.add_argument(
         "--format",

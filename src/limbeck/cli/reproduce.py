@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,18 +79,16 @@ def run(options: argparse.Namespace) -> int:
     if options.page is not None:
         read_page(options.page, block_names(paper))
     check_out(options)
-    with ExitStack() as stack:
-        if not options.corpus:
-            options.corpus = [str(stack.enter_context(default_corpus()))]
-        check_before(targets, options)
-        if options.dry_run:
-            for model in options.model:
-                foresee(model, settings, options)
-            return 0
-        senses = senses_of(options)
-        for model, target in zip(options.model, targets, strict=True):
-            measure_into(target, model, settings, options, summary=False)
-        found = evaluate(paper, targets, senses=senses, command=command_of(options.typed))
+    options.corpus = options.corpus or [str(default_corpus())]
+    check_before(targets, options)
+    if options.dry_run:
+        for model in options.model:
+            foresee(model, settings, options)
+        return 0
+    senses = senses_of(options)
+    for model, target in zip(options.model, targets, strict=True):
+        measure_into(target, model, settings, options, summary=False)
+    found = evaluate(paper, targets, senses=senses, command=command_of(options.typed))
     write(found, out, page=options.page, senses=senses)
     print_findings(found, out)
     return 0

@@ -17,6 +17,7 @@ from limbeck.corpus.compression import check_encoding
 from limbeck.corpus.documents import FileFormat, Format, RawDocument, grouped
 from limbeck.corpus.jsonl import line_of
 from limbeck.corpus.readers import Paragraphs
+from limbeck.corpus.sample import name_of
 from limbeck.corpus.segment import characters_of, splitter_for
 from limbeck.corpus.sources import find_sources, texts_in
 from limbeck.corpus.tsv import Cells
@@ -30,7 +31,8 @@ LOOKS, LOOK_BYTES = 32, 1 << 14  #: how often and how far the fingerprint looks 
 class Corpus:
     """Text in files, read as documents of sentences. Iterating gives all sentences; it can be done again and again.
 
-    paths       a file, folder, glob or "-" (standard input), or several; a part of a tar archive as "a.tar.xz/part"
+    paths       a file, folder, glob or "-" (standard input), or several; a part of a tar archive as "a.tar.xz/part";
+                "sample", where nothing has that name, is the corpus that comes with limbeck
     format      "auto" or one of `formats.FORMATS`
     language    whose rules divide prose into words
     lowercase   lower-case all words
@@ -201,7 +203,7 @@ class Corpus:
     def describe(self) -> dict[str, Any]:
         """What a run's record says of its corpus."""
         return {
-            "paths": self.paths,
+            "paths": [name_of(path) for path in self.paths],
             "files": len(self._sources),
             "bytes": sum(source.path.stat().st_size for source in self._sources),
             "format": self.format,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from limbeck.corpus.compression import as_text, open_bytes, telling
+from limbeck.corpus.sample import SAMPLE, sample_path
 from limbeck.errors import InputError
 
 TAR_HEADER = 512  #: bytes; the word "ustar" stands at 257
@@ -74,6 +75,8 @@ def find_sources(paths: Sequence[str | Path]) -> tuple[list[Source], list[Spool]
                 sources.append(_checked(Source(spools[-1].path, path)))
             else:
                 sources.append(_checked(Source(Path(path), path)))
+        elif path == SAMPLE:
+            sources.append(Source(sample_path(), path))
         elif inside := _in_archive(path):
             sources.append(inside)
         elif glob.has_magic(path):

@@ -1,4 +1,4 @@
-"""Encoders from a folder, a GGUF file or a name on the Hugging Face hub; never from a pickle."""
+"""Encoders from a miniature's name, a folder, a GGUF file or a name on the Hugging Face hub; never from a pickle."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr
+from difflib import get_close_matches
 from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from limbeck.encoders.bilm_files import check_folder, is_bilm_folder
 from limbeck.encoders.elmo import ElmoEncoder
 from limbeck.encoders.huggingface import HuggingFaceEncoder
+from limbeck.encoders.miniatures import MINIATURES, is_miniature, miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.extras import need
 
@@ -34,13 +36,13 @@ def load_encoder(
 ) -> HuggingFaceEncoder | ElmoEncoder:
     """Load model and tokenizer; `settings` are those of `HuggingFaceEncoder`.
 
+    A miniature's name ("mini-bert") means the one that comes with limbeck; "./mini-bert", or a Path, is a folder.
     A folder with options.json and no config.json is a biLM, whose settings are those of `ElmoEncoder`.
 
     A folder is read without the network. Weights come from safetensors, from torch's weights-only
     files, or from GGUF, which are data and run no code; a model that brings its own code needs
     `trust_remote_code`.
     """
-    source = str(source)
     folder, gguf = _find(source)
     if folder is not None and is_bilm_folder(folder):
         return _load_bilm(folder, name=name, stack=stack, **settings)
@@ -55,19 +57,19 @@ def load_encoder(
         options["gguf_file"] = gguf
     elif folder is not None:
         _check(folder)
-    where = str(folder) if folder is not None else source
+    where = str(folder or source)
     # A GGUF file's progress bar listens to nobody, so there standard error is held back.
     with _quiet(bars=folder is None and sys.stderr.isatty()), redirect_stderr(io.StringIO()) if gguf else nullcontext():
         tokenizer = _load("tokenizer", where, options)
         model = _load("model", where, options, stack=stack)
     if name is None:
-        name = source if folder is None else (Path(gguf).stem if gguf else folder.absolute().name)
+        name = str(source) if folder is None else (Path(gguf).stem if gguf else folder.absolute().name)
     return HuggingFaceEncoder(model, tokenizer, name=name, stack=stack, **settings)
 
 
 def check_model(source: str | Path) -> None:
     """Say what a local model lacks, without loading it."""
-    folder, gguf = _find(str(source))
+    folder, gguf = _find(source)
     if folder is not None and is_bilm_folder(folder):
         check_folder(folder)
     elif folder is not None and gguf is None:
@@ -85,8 +87,11 @@ def _load_bilm(folder: Path, *, stack: str, **settings: Any) -> ElmoEncoder:
     return ElmoEncoder.from_folder(folder, **settings)
 
 
-def _find(source: str) -> tuple[Path | None, str | None]:
+def _find(source: str | Path) -> tuple[Path | None, str | None]:
     """The folder and the GGUF file in it that a source names; (None, None) for a name on the hub."""
+    if isinstance(source, str) and is_miniature(source):
+        return miniature_folder(source), None
+    source = str(source)
     path = Path(source).expanduser()
     if path.is_file():
         if path.suffix == ".gguf":
@@ -99,7 +104,7 @@ def _find(source: str) -> tuple[Path | None, str | None]:
         if len(files) > 1:
             raise InputError(f"{source} must hold one GGUF file; it holds {len(files)}: name one of them.")
         return path, files[0].name
-    if source.startswith((".", "/", "~")) or source.count("/") > 1 or source.endswith(".gguf"):
+    if source.startswith((".", "/", "~")) or source.count("/") > 1 or source.endswith((".gguf", "/")):
         raise InputError(f"A model must be a folder, a .gguf file or a hub name; there is nothing at {source}.")
     return None, None
 
@@ -133,10 +138,15 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
         # transformers raises almost anything here, and its messages run over many lines.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[0].rstrip(".:") if lines else type(error).__name__
-        remedy = "check the files" if options.get("local_files_only") else "check the name and the network"
+        near = "".join(f" (did you mean {name}?)" for name in get_close_matches(where, MINIATURES, n=1, cutoff=0.8))
+        remedy = "check the files" if options.get("local_files_only") else f"check the name{near} and the network"
         raise InputError(f"The {part} of {where} could not be loaded ({reason}): {remedy}.") from error
-    # Weights that are missing are made up at random, in a warning's silence. A pooler is not used here.
+    # Weights that are missing are made up at random, in a warning's silence. A pooler is not used here, but it is
+    # in the fingerprint, which must be the same at every loading.
     missing = [key for key in found["missing_keys"] if "pooler" not in key]
+    weights = model.state_dict()
+    for key in set(found["missing_keys"]) - set(missing):
+        weights[key].zero_()
     if stack == "encoder":
         missing = [key for key in missing if not key.startswith("decoder.")]
     if missing:

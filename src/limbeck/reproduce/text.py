@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.resources import as_file, files
 from pathlib import Path
 
 from limbeck.corpus import Corpus
+from limbeck.corpus.sample import sample_path
 from limbeck.errors import InputError
 
 #: layers of annotation that tell a word's sense, the finest first
@@ -15,16 +13,9 @@ SENSE_LABELS = ("sense", "class")
 LABELLED = ("jsonl", "semcor", "wikipse")  #: formats that can have them
 
 
-@contextmanager
-def default_corpus() -> Iterator[Path]:
-    """The labelled sample corpus of the package; without one, the prose of the demonstration."""
-    data = files("limbeck").joinpath("data")
-    samples = sorted(
-        (entry for entry in data.iterdir() if entry.name.startswith("sample") and ".jsonl" in entry.name),
-        key=lambda entry: entry.name,
-    )
-    with as_file(samples[0] if samples else data.joinpath("demo.txt")) as path:
-        yield path
+def default_corpus() -> Path:
+    """The labelled sample corpus of the package: the file itself, whatever else is called so where the user is."""
+    return sample_path()
 
 
 def count_senses(corpus: Corpus, *, label: str | None = None) -> dict[str, int]:

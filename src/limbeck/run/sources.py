@@ -8,6 +8,7 @@ from typing import Any
 from limbeck.corpus import Corpus
 from limbeck.encoders import FunctionEncoder, TableEncoder, load_encoder
 from limbeck.encoders.huggingface import choose_device
+from limbeck.encoders.miniatures import is_miniature
 from limbeck.encoders.preparer import UNITS
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError, choose
@@ -48,7 +49,7 @@ def open_source(
 
 
 def open_corpus(corpus: Any, **options: Any) -> Corpus:
-    """A Corpus from a path, several paths, or sentences in memory."""
+    """A Corpus from a path or "sample", several paths, or sentences in memory."""
     if isinstance(corpus, Corpus):
         refuse_options(options, "a Corpus that is open already")
         return corpus
@@ -64,7 +65,7 @@ def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None =
     Units are a model's to choose: static vectors and functions know words alone, an Encoder has been told.
     """
     choose(units, UNITS, what="units")
-    if isinstance(model, str | Path) and not is_static(Path(model).expanduser()):
+    if isinstance(model, str | Path) and not is_static(model):
         return load_encoder(model, units=units, batch_tokens=batch_tokens, **options)
     if isinstance(model, str | Path | StaticVectors):
         device = options.pop("device", "auto")
@@ -86,8 +87,11 @@ def refuse_options(options: dict[str, Any], what: str) -> None:
         raise UsageError(f"{named} cannot be chosen for {what}: leave it out.")
 
 
-def is_static(path: Path) -> bool:
-    """Whether a path is a file of static vectors or a model2vec folder, rather than a model."""
+def is_static(model: str | Path) -> bool:
+    """Whether a file of static vectors or a model2vec folder is named, rather than a model."""
+    if is_miniature(model):
+        return False
+    path = Path(model).expanduser()
     if path.is_file():
         return path.suffix != ".gguf"
     config = path / "config.json"

@@ -1,0 +1,72 @@
+"""limbeck models: the miniatures that come with limbeck."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from limbeck.encoders.miniatures import MINIATURES, Miniature, read_miniature
+
+EPILOG = """\
+They were trained on one text at one size, so that models of three kinds can be laid side by side, and so that
+everything can be tried without a network. docs/models.md tells what they are good for, and what not.
+
+examples:
+  limbeck models
+  limbeck models --json
+  limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
+  limbeck measure --model mini-bert mini-gpt2 mini-elmo --corpus text.txt --out runs/three
+"""
+HOW_TO = """
+These:     limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
+Any other: --model takes a name on the Hugging Face hub, a folder, or a file of vectors
+"""
+#: figures that say in one number how well a model does its own task, best first -> how they are told
+TOLD = {
+    "masked_accuracy": "{:.0%} of hidden pieces found",
+    "perplexity_per_word": "perplexity {:.0f} a word",
+}
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "models",
+        help="list the models that come with limbeck",
+        description="List the models that come with limbeck: small, trained, and there without a network.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="for programs, with every held-out figure")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    found = [read_miniature(name) for name in MINIATURES]
+    if options.json:
+        print(json.dumps([asdict(one) for one in found], indent=2))
+    else:
+        print_table(found)
+        print(HOW_TO, end="")
+    return 0
+
+
+def print_table(found: list[Miniature]) -> None:
+    rows = [("name", "kind", "layers x width", "parameters", "size", "held-out text", "licence")]
+    for one in found:
+        shape, size = f"{one.layers} x {one.width}", f"{one.size / 1e6:.1f} MB"
+        rows.append((one.name, one.kind, shape, f"{one.parameters:,}", size, figure_of(one.figures), one.licence))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def figure_of(figures: Mapping[str, Any]) -> str:
+    """One figure in words.
+
+    >>> figure_of({"perplexity_per_word": 123.4, "words": 5})
+    'perplexity 123 a word'
+    """
+    return next((form.format(figures[name]) for name, form in TOLD.items() if name in figures), "-")
