@@ -119,13 +119,13 @@ def _shifted_products(rows: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
         high = shifted.to(torch.bfloat16)
         low = (shifted - high).to(torch.bfloat16)
     else:
-        return _symmetric_products(rows.to(shift.dtype) - shift.unsqueeze(1))
+        return symmetric_products(rows.to(shift.dtype) - shift.unsqueeze(1))
     across = high.transpose(1, 2)
     mixed = torch.bmm(across, low, out_dtype=torch.float32)
     return (torch.bmm(across, high, out_dtype=torch.float32) + mixed + mixed.transpose(1, 2)).to(torch.float64)
 
 
-def _symmetric_products(x: torch.Tensor) -> torch.Tensor:
+def symmetric_products(x: torch.Tensor) -> torch.Tensor:
     """Σ x xᵀ of x (layers, n, d), in float64: blocks on and above the diagonal, the rest mirrored."""
     layers, _, d = x.shape
     products = torch.empty(layers, d, d, dtype=torch.float64, device=x.device)

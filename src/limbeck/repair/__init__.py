@@ -1,0 +1,21 @@
+"""Repairs of word vectors: fitted once, on arrays or on a stream, and applied to any vectors."""
+
+from limbeck.repair.center import Center, ScaledCenter, Standardize
+from limbeck.repair.clusters import ClusterRemoval
+from limbeck.repair.components import AllButTheTop
+from limbeck.repair.files import as_torch, load, save
+from limbeck.repair.repair import Repair
+from limbeck.repair.whiten import Whitening
+
+__all__ = [
+    "AllButTheTop",
+    "Center",
+    "ClusterRemoval",
+    "Repair",
+    "ScaledCenter",
+    "Standardize",
+    "Whitening",
+    "as_torch",
+    "load",
+    "save",
+]

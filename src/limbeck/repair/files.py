@@ -1,0 +1,110 @@
+"""Fitted repairs, and chains of them, in safetensors files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from limbeck.errors import InputError, LimbeckError, choose
+from limbeck.repair.repair import Repair
+from limbeck.state import State, atomic
+
+FORMAT = 1
+KEY = "limbeck_repair"  #: the entry of a safetensors file's metadata that says what the arrays are
+
+
+def steps_of(repair: Any) -> list[tuple[str, Repair]]:
+    """The fitted repairs of a chain in order, with their names; a repair alone is a chain of one."""
+    steps = list(repair.steps) if isinstance(repair, Pipeline) else [(type(repair).__name__.lower(), repair)]
+    kept = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
+    for _, step in kept:
+        if not isinstance(step, Repair):
+            raise LimbeckError(f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.")
+        check_is_fitted(step)
+    return kept
+
+
+def as_torch(repair: Any) -> torch.nn.Module:
+    """A fitted repair or a Pipeline of repairs as one torch module; see `Repair.as_torch`."""
+    modules = [step.as_torch() for _, step in steps_of(repair)]
+    return modules[0] if isinstance(repair, Repair) else torch.nn.Sequential(*modules)
+
+
+def save(repair: Any, path: str | Path) -> None:
+    """Write a fitted repair, or a Pipeline of repairs, to a safetensors file.
+
+    The metadata's `limbeck_repair` is JSON: the format, whether it is a chain, and of each step its name, class and
+    parameters. The arrays of step i are named `i.mean_` and so on.
+    """
+    arrays: State = {}
+    steps = []
+    for number, (name, step) in enumerate(steps_of(repair)):
+        params = {}
+        for key, value in step.get_params(deep=False).items():
+            if isinstance(value, np.ndarray | torch.Tensor | list | tuple):  # centers that were given
+                tensor = torch.as_tensor(value, dtype=torch.float64, device="cpu")
+                arrays[f"{number}.{key}"] = np.ascontiguousarray(tensor.detach().numpy())
+            else:
+                params[key] = value.item() if isinstance(value, np.generic) else value
+        for key in step.learned:
+            arrays[f"{number}.{key}"] = np.ascontiguousarray(getattr(step, key))
+        names = getattr(step, "feature_names_in_", None)
+        steps.append(
+            {
+                "name": name,
+                "class": type(step).__name__,
+                "params": params,
+                "features": int(step.n_features_in_),
+                "feature_names": None if names is None else [str(n) for n in names],
+            }
+        )
+    about = {"format": FORMAT, "chain": isinstance(repair, Pipeline), "steps": steps}
+    with atomic(Path(path)) as temporary:
+        temporary.write_bytes(to_bytes(arrays, metadata={KEY: json.dumps(about, sort_keys=True)}))
+
+
+def load(path: str | Path) -> Any:
+    """Read what `save` wrote: a fitted repair, or a Pipeline of them."""
+    path = Path(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: a safetensors file is needed, and this cannot be read as one ({error}).") from error
+    if KEY not in metadata:
+        raise InputError(f"{path}: a file of a fitted repair is needed; this safetensors file holds something else.")
+    try:
+        about = json.loads(metadata[KEY])
+        if about["format"] != FORMAT:
+            raise InputError(f"{path}: repair format {about['format']}, this limbeck reads {FORMAT}: fit it again.")
+        steps = [(told["name"], _restored(told, number, arrays)) for number, told in enumerate(about["steps"])]
+        return Pipeline(steps) if about["chain"] else steps[0][1]
+    except LimbeckError as error:
+        raise error if isinstance(error, InputError) else InputError(f"{path}: {error}") from error
+    except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as error:
+        told = str(error).partition("\n")[0]
+        raise InputError(f"{path}: the file is damaged, its parts do not fit together ({told}).") from error
+
+
+def _restored(told: dict[str, Any], number: int, arrays: State) -> Repair:
+    kind = Repair.kinds[choose(told["class"], Repair.kinds, what="a repair's class")]
+    own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{number}.")}
+    repair = kind(**told["params"], **{name: array for name, array in own.items() if name not in kind.learned})
+    for name in kind.learned:
+        if not np.isfinite(own[name]).all():
+            raise ValueError(f"{name} is not finite")
+        setattr(repair, name, own[name])
+    repair.n_features_in_ = told["features"]
+    repair.as_torch()(torch.zeros(1, repair.n_features_in_))  # arrays of shapes that do not fit fail here
+    if told["feature_names"] is not None:
+        repair.feature_names_in_ = np.array(told["feature_names"], dtype=object)
+    return repair
