@@ -18,9 +18,11 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "StaticVectors": ("limbeck.vectors", "StaticVectors"),
     "accumulators": ("limbeck.accumulators", ""),
     "encode": ("limbeck.run", "encode"),
+    "evaluate": ("limbeck.evaluate", ""),
     "load_encoder": ("limbeck.encoders", "load_encoder"),
     "measure": ("limbeck.run", "measure"),
     "measures": ("limbeck.measures", ""),
+    "repair": ("limbeck.repair", ""),
     "stream": ("limbeck.stream", ""),
     "testing": ("limbeck.testing", ""),
 }

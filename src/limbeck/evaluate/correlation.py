@@ -1,0 +1,80 @@
+"""Cosines of pairs, and the two correlations with what people said: Pearson's and Spearman's."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.errors import InputError, choose
+
+Floats = NDArray[np.float64]
+Metric = Literal["spearman", "pearson"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+EQUAL = 1e-24  #: a centred sum of squares below this part of the raw one is rounding noise: the values are all equal
+
+
+def cosines(first: NDArray[np.floating], second: NDArray[np.floating]) -> Floats:
+    """Cosine of row i of `first` with row i of `second`, both (n, d); NaN where either is a zero vector.
+
+    >>> cosines(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[3.0, 4.0], [1.0, 0.0]]))
+    array([0.6, nan])
+    """
+    values = np.empty(len(first))
+    for start in range(0, len(first), 4096):  # float64 copies of a block, not of the whole
+        a, b = (np.asarray(x[start : start + 4096], dtype=np.float64) for x in (first, second))
+        largest = [np.abs(x).max(axis=1, initial=0.0, keepdims=True) for x in (a, b)]  # so that squares do not overflow
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a, b = a / largest[0], b / largest[1]
+            values[start : start + 4096] = (a * b).sum(axis=1) / np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+    return values
+
+
+def ranks(x: Floats) -> Floats:
+    """Ranks from 1, equal values sharing the mean of theirs.
+
+    >>> ranks(np.array([3.0, 1.0, 3.0]))
+    array([2.5, 1. , 2.5])
+    """
+    _, level, count = np.unique(x, return_inverse=True, return_counts=True)
+    ends = np.cumsum(count)
+    middle: Floats = ends - (count - 1) / 2
+    return middle[level]
+
+
+def correlation(x: Floats, y: Floats, *, metric: Metric = "spearman") -> float:
+    """Correlation of x and y, both (n,), in [−1, 1]. NaN for fewer than two pairs or where either is constant.
+
+    pearson   Σ(x − x̄)(y − ȳ) / √(Σ(x − x̄)² Σ(y − ȳ)²)
+    spearman  the same of the ranks, equal values sharing the mean of theirs
+
+    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
+    >>> correlation(x, x**3), round(correlation(x, x**3, metric="pearson"), 3)
+    (1.0, 0.908)
+    """
+    x, y = checked(x, y, metric=metric)
+    if len(x) < 2 or is_constant(x) or is_constant(y):
+        return float("nan")
+    if metric == "spearman":
+        x, y = ranks(x), ranks(y)
+    x, y = x - x.mean(), y - y.mean()
+    r = float(x @ y / np.sqrt((x @ x) * (y @ y)))
+    return min(1.0, max(-1.0, r))
+
+
+def checked(x: Floats, y: Floats, *, metric: str) -> tuple[Floats, Floats]:
+    """Both as float64, if they are equally many finite numbers and the metric is one of the two."""
+    choose(metric, METRICS, what="metric")
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise InputError(f"A correlation needs two equally long rows of numbers, got shapes {x.shape} and {y.shape}.")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise InputError("A correlation needs finite numbers, got NaN or infinity: leave such pairs out first.")
+    return x, y
+
+
+def is_constant(x: Floats) -> bool:
+    """Whether all values are equal but for rounding."""
+    centered = x - x.mean()
+    return bool(centered @ centered <= EQUAL * (x @ x))

@@ -1,0 +1,96 @@
+"""What an evaluation returns: a correlation with its interval, how much of the task it covers, and rows for a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.evaluate.correlation import Metric
+from limbeck.evaluate.sts import Aggregation
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One correlation and its 95 % interval, NaN where undefined; of n pairs out of total, with their coverage."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    total: int
+    coverage: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """A target's score on a task.
+
+    value, low, high  the correlation asked for, with its 95 % interval; NaN where undefined, `notes` say why
+    n, total          pairs it was made of, and pairs with a gold score
+    coverage          share of those for which the target itself had both vectors
+    dropped           pairs left out, by reason
+    settings          the policies followed
+    estimates         every correlation: by metric, aggregation, and subset ("" for the whole)
+    rows, similarity, gold   of the n pairs: their numbers in the task, cosines and gold scores
+    """
+
+    task: str
+    target: str
+    metric: Metric
+    aggregation: Aggregation
+    value: float
+    low: float
+    high: float
+    n: int
+    total: int
+    coverage: float
+    dropped: Mapping[str, int]
+    settings: Mapping[str, str | int]
+    notes: tuple[str, ...]
+    estimates: Mapping[tuple[Metric, Aggregation, str], Estimate] = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
+    similarity: NDArray[np.float64] = field(repr=False)
+    gold: NDArray[np.float64] = field(repr=False)
+    subset_of: NDArray[np.str_] = field(repr=False)  # (n,) empty strings where there are no subsets
+
+    @property
+    def subsets(self) -> dict[str, Estimate]:
+        """The score's metric in each subset."""
+        found = self.estimates.items()
+        return {subset: estimate for (metric, _, subset), estimate in found if subset and metric == self.metric}
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row for each correlation, the one asked for first; all rows have the same keys."""
+        main = (self.metric, self.aggregation, "")
+        settings = " ".join(f"{name}={value}" for name, value in self.settings.items())
+        ordered = sorted(self.estimates.items(), key=lambda item: item[0] != main)
+        dropped = "; ".join(f"{reason}: {count}" for reason, count in self.dropped.items())
+        return [
+            {
+                "target": self.target,
+                "task": self.task,
+                "subset": subset,
+                "metric": metric,
+                "aggregation": aggregation,
+                "value": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
+                "n": estimate.n,
+                "total": estimate.total,
+                "coverage": estimate.coverage,
+                "settings": settings,
+                "dropped": dropped,
+                "note": "; ".join(self.notes),
+            }
+            for (metric, aggregation, subset), estimate in ordered
+        ]
+
+
+def table(scores: Iterable[Score]) -> dict[str, list[Any]]:
+    """Columns of all scores' rows, for `limbeck.tables`."""
+    rows = [row for score in scores for row in score.table_rows()]
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

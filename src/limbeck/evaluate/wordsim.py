@@ -1,0 +1,145 @@
+"""Word similarity: cosines of word pairs from one vector a word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from limbeck.errors import InputError, UsageError, choose
+from limbeck.evaluate.correlation import cosines
+from limbeck.evaluate.similarities import Similarities
+from limbeck.vectors.static import StaticVectors
+
+OutOfVocabulary = Literal["drop", "mean", "zero", "fallback"]
+Case = Literal["either", "keep", "lower"]
+Vector = NDArray[np.float64]
+NOT_FOUND = "a word has no vector"
+ZERO = "a word's vector is zero"
+
+
+class WordVectors(Protocol):
+    """Whatever has a vector for some words: StaticVectors, a dict, gensim's KeyedVectors."""
+
+    def __contains__(self, word: object, /) -> bool: ...
+    def __getitem__(self, word: str, /) -> Any: ...
+
+
+Fallback = Callable[[str], ArrayLike | None] | WordVectors
+
+
+def word_similarities(
+    first: Sequence[str],
+    second: Sequence[str],
+    vectors: WordVectors,
+    *,
+    oov: OutOfVocabulary = "drop",
+    case: Case = "either",
+    fallback: Fallback | None = None,
+) -> Similarities:
+    """Cosine of the vectors of first[i] and second[i].
+
+    oov   what becomes of a word without a vector:
+          "drop"      its pairs are left out
+          "mean"      it gets the mean of all vectors (two such words: cosine 1), as some published tools do
+          "zero"      the cosine of its pairs is 0, and so is that of a vector that is zero
+          "fallback"  it gets `fallback(word)`, or `fallback[word]`; pairs of words that have none there are left out
+    case  "either": a word as it is spelt, else in lower case; "keep": as it is spelt; "lower": in lower case
+
+    >>> vectors = StaticVectors(["cup", "mug"], [[1.0, 0.0], [0.6, 0.8]])
+    >>> found = word_similarities(["Cup", "cup"], ["mug", "saucer"], vectors)
+    >>> found.values.round(3), found.coverage, dict(found.dropped)
+    (array([0.6, nan]), 0.5, {'a word has no vector': 1})
+    """
+    choose(oov, get_args(OutOfVocabulary), what="oov")
+    choose(case, get_args(Case), what="case")
+    if not (hasattr(vectors, "__contains__") and hasattr(vectors, "__getitem__")):
+        raise UsageError(
+            f"A target for word similarity must map words to vectors, got {type(vectors).__name__}: give StaticVectors "
+            "or a dict."
+        )
+    if (oov == "fallback") != (fallback is not None):
+        raise UsageError("oov='fallback' and a fallback go together, got one without the other: give both or neither.")
+    words = list(dict.fromkeys([*first, *second]))
+    place = {word: row for row, word in enumerate(words)}
+    rows = np.array([[place[a], place[b]] for a, b in zip(first, second, strict=True)], dtype=np.int64).reshape(-1, 2)
+
+    own = [_look_up(word, vectors, case) for word in words]
+    found = np.array([vector is not None for vector in own], dtype=bool)
+    used = list(own)
+    if oov == "mean" and not found.all():
+        mean = _mean(vectors)
+        used = [mean if vector is None else vector for vector in own]
+    elif fallback is not None:
+        used = [_ask(word, fallback) if vector is None else vector for word, vector in zip(words, own, strict=True)]
+    there = np.array([vector is not None for vector in used], dtype=bool)
+
+    values = cosines(*_matrices(rows, words, used))  # NaN where a side is zero or missing
+    both: NDArray[np.bool_] = np.logical_and(found[rows[:, 0]], found[rows[:, 1]])
+    missing: NDArray[np.bool_] = ~np.logical_and(there[rows[:, 0]], there[rows[:, 1]])
+    zero = np.isnan(values) & ~missing
+    if oov == "zero":
+        values[missing | zero] = 0.0
+        missing[:], zero[:] = False, False
+    dropped = Counter({NOT_FOUND: int(missing.sum()), ZERO: int(zero.sum())})
+    return Similarities(
+        values=values,
+        found=both,
+        dropped={reason: count for reason, count in dropped.items() if count},
+        settings={"oov": oov, "case": case, "words": len(words), "words_found": int(found.sum())},
+    )
+
+
+def _look_up(word: str, vectors: WordVectors, case: Case) -> Vector | None:
+    spellings = {"keep": (word,), "lower": (word.lower(),), "either": (word, word.lower())}[case]
+    for spelling in spellings:
+        if spelling in vectors:
+            return _vector(vectors[spelling], spelling)
+    return None
+
+
+def _ask(word: str, fallback: Fallback) -> Vector | None:
+    if callable(fallback):
+        vector = fallback(word)
+        return None if vector is None else _vector(vector, word)
+    return _vector(fallback[word], word) if word in fallback else None
+
+
+def _vector(vector: ArrayLike, word: str) -> Vector:
+    array = np.asarray(vector, dtype=np.float64)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise InputError(f"A word's vector must be one row of finite numbers, got {array.shape} for {word!r}: mend it.")
+    return array
+
+
+def _mean(vectors: WordVectors) -> Vector:
+    total: Any = 0.0
+    count = 0
+    if isinstance(vectors, StaticVectors):
+        total, count = vectors.matrix.sum(axis=0, dtype=np.float64), len(vectors)
+    elif hasattr(vectors, "values"):
+        rows: Iterable[ArrayLike] = vectors.values()
+        for row in rows:
+            total, count = total + np.asarray(row, dtype=np.float64), count + 1
+    else:
+        raise UsageError("oov='mean' needs all vectors: give StaticVectors or a dict, or choose another policy.")
+    if not count:
+        raise InputError("oov='mean' needs at least one vector, got none: give vectors or choose another policy.")
+    return np.asarray(total / count)
+
+
+def _matrices(rows: NDArray[np.int64], words: Sequence[str], vectors: Sequence[Vector | None]) -> tuple[Vector, Vector]:
+    """Vectors of both sides, (pairs, d); zeros where there is none."""
+    sizes = {len(vector): word for word, vector in zip(words, vectors, strict=True) if vector is not None}
+    if len(sizes) > 1:
+        (a, one), (b, other) = list(sizes.items())[:2]
+        raise InputError(f"All vectors must have one length, got {a} for {one!r} and {b} for {other!r}.")
+    dim = next(iter(sizes), 1)
+    matrix = np.zeros((len(words), dim))
+    for row, vector in enumerate(vectors):
+        if vector is not None:
+            matrix[row] = vector
+    return matrix[rows[:, 0]], matrix[rows[:, 1]]
