@@ -530,6 +530,11 @@ if __name__ == "__main__":
 """
 
 
+def hear_interrupts() -> None:
+    """A shell lets what it starts in the background ignore Ctrl-C, and so do all its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.usefixtures("no_figures", "small_shards")
 @pytest.mark.parametrize(
     ("stop", "command"), [(signal.SIGKILL, "measure"), (signal.SIGINT, "measure"), (signal.SIGINT, "encode")]
@@ -543,7 +548,11 @@ def test_a_stopped_command_goes_on(
     given = [command, "--model", str(model), "--corpus", str(text), *own, "--quiet", "--out"]
     out = tmp_path / "run"
     with subprocess.Popen(
-        [sys.executable, script, *given, out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, script, *given, out],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_interrupts,
     ) as process:
         state = tmp_path / ".run.unfinished" / "state" / "accumulators.npz"
         deadline = time.monotonic() + 60
