@@ -46,7 +46,7 @@ docs: $(VENV)/.dev  ## write the generated pages of docs/ anew
 	$(PY) -m docs.generate $(ARGS)
 
 reproduce: $(VENV)/.base  ## measure the miniatures, judge the papers' claims, write numbers and figures of docs/ anew
-	$(VENV)/bin/limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019 --existing resume \
+	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase --out runs/ethayarajh2019 --existing resume \
 	    --page docs/architecture.md $(ARGS)
 
 clean:  ## remove the environment, caches and builds (results in runs/ stay)

@@ -91,7 +91,7 @@ def card(name: str, figures: dict[str, Figures], trained: Path, folder: Path) ->
         "product, not "
         "for facts, not for judgements about people: it is tiny, knows one encyclopaedia, and repeats its biases. "
         "Its figures say "
-        "nothing about BERT, GPT-2 or ELMo themselves, which are thirty times as large and saw a hundred times the "
+        "nothing about BERT, GPT-2 or ELMo themselves, which are some thirty times as large and saw far more "
         "text."
     )
     parts.append(

@@ -73,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
 
     paper = paper_named(options.paper)
     options.model = options.model or list(paper.models)
+    if options.layers is not None:
+        raise UsageError("Claims are about all layers of a model; got --layers: leave it out.")
     settings = settings_of(options)
     out: Path = options.out
     targets = folders_of(out / "runs", options.model)

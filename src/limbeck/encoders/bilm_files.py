@@ -72,6 +72,13 @@ class BiLMOptions:
             raise InputError(f"char_cnn.activation must be {' or '.join(ACTIVATIONS)}; got {read.activation!r}.")
         if known not in (CHARACTERS, CHARACTERS - 1):  # with NO_WORD or without it
             raise InputError(f"n_characters must be 261 or 262, UTF-8 bytes and marks; got {known}.")
+        sizes = [read.character_dim, read.cells, read.projection, *(size for pair in read.filters for size in pair)]
+        limits = [limit for limit in (read.cell_clip, read.projection_clip) if limit is not None]
+        if min(sizes) < 1 or read.highways < 0 or min(limits, default=1.0) <= 0 or not 0 <= read.dropout < 1:
+            raise InputError(
+                "The options of a biLM must have sizes of 1 or more, clips above 0 and dropout from 0 to 1; got sizes "
+                f"{sizes}, {read.highways} highway layers, clips {limits} and dropout {read.dropout:g}."
+            )
         if read.projection > read.cells:
             raise InputError(f"projection_dim must not exceed dim; got {read.projection} and {read.cells}.")
         widest = max((width for width, _ in read.filters), default=0)

@@ -5,6 +5,7 @@ A rule compares with a threshold, interval included: a number whose interval hol
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -96,14 +97,18 @@ def rises(measure: str, column: str) -> Rule:
 def falls(measure: str, column: str) -> Rule:
     """Lower in the upper half of the layers, and falling all along."""
     text = f"the mean {called(measure, column)} of the upper half of the layers, the input counted, is below that of "
-    text += f"the lower half, and its rank correlation with height is −{TREND:g} or less"
+    text += f"the lower half, and its rank correlation with height is −{TREND:g} or less (with fewer than "
+    text += f"{MANY_LAYERS} layers: each is below the one before it)"
     return Rule(text, lambda subject, _: _fall(subject, measure, column))
 
 
 def _fall(subject: Subject, measure: str, column: str) -> Judgement:
     curve = subject.curve(measure, column)
     lower, upper = curve.halves()
-    trend = Estimate(_with_height(curve)).below(-TREND + 1e-9)
+    if len(curve) < MANY_LAYERS:  # too few for a correlation: each must be below the one before it
+        trend = every([(one - following).above(0) for one, following in itertools.pairwise(curve)])
+    else:
+        trend = Estimate(_with_height(curve)).below(-TREND + 1e-9)
     return _changed(curve, lower, upper, every([(lower - upper).above(0), trend]))
 
 
