@@ -1,6 +1,6 @@
 """Model cards from what was measured.
 
-    python -m recipes.card --figures figures.json --trained out --models src/limbeck/data/miniatures
+    python -m recipes.card --figures figures.json --trained out --about about.json --models src/limbeck/data/miniatures
 
 Writes README.md into each packaged miniature, and figures.json beside them for `limbeck models`.
 """
@@ -36,70 +36,52 @@ SHAPES = {
         f"highway layers; words are lower-cased. Its softmax over {OUTPUT_WORDS:,} words is not part of the package."
     ),
 }
-TRAINING = {
-    "mini-bert": (
-        "Rows of 128 pieces that begin with a sentence, 15 % of them hidden, new each time; AdamW, greatest rate "
-        "0.002, "
-        "batches of 32,768 pieces, half a cosine to zero, bf16."
-    ),
-    "mini-gpt2": (
-        "Rows of 128 pieces that begin with a sentence; AdamW, greatest rate 0.003, batches of 32,768 pieces, half a "
-        "cosine to zero, bf16."
-    ),
-    "mini-elmo": (
-        "Rows of 64 words that begin with a sentence; AdamW, greatest rate 0.003, batches of 65,536 words, half a "
-        "cosine "
-        "to zero. The LSTMs ran in float32: in bf16 the loss never left that of single words."
-    ),
+TASKS = {
+    "mini-bert": "Rows of 128 pieces that begin with a sentence, 15 % of them hidden, new each time; bf16.",
+    "mini-gpt2": "Rows of 128 pieces that begin with a sentence; bf16.",
+    "mini-elmo": "Rows of 64 words that begin with a sentence; the LSTMs in float32, since in bf16 they learn nothing.",
 }
-CUT = (
-    "The last tenth of this training had rows of 256 pieces (hence the higher loss at its end; before it the loss was "
-    "{loss}), at a rate so near zero that the second half of the position table "
-    "stayed unlearnt; the table was cut to 128 positions, which the held-out figures below are for, and the recipe no "
-    "longer does this."
+INTRODUCTION = (
+    "One of three miniatures that limbeck trains on the same text at the same size, so that architectures can be "
+    "compared and everything can be tried without a network."
+)
+PURPOSE = (
+    "For demonstrations, tests, teaching and comparisons of geometry. Not for any product, not for facts, not for "
+    "judgements about people: it is tiny, knows one kind of text, and repeats its biases. Its figures say nothing "
+    "about BERT, GPT-2 or ELMo themselves, which are some thirty times as large and saw far more text."
 )
 
 
-def card(name: str, figures: dict[str, Figures], trained: Path, folder: Path) -> str:
-    log = list(csv.DictReader((trained / name / "log.csv").open(newline="")))
-    last = log[-1]
-    own = figures[name]
+def card(name: str, figures: dict[str, Figures], about: dict[str, str], log: list[dict[str, str]], folder: Path) -> str:
+    """The card of one model: what it is, what `about` says of text, machine and licence, what log and figures say."""
+    library = "limbeck" if name == "mini-elmo" else "transformers"
     parts = [
-        f"---\nlicense: cc-by-sa-3.0\nlanguage: en\nlibrary_name: "
-        f"{'limbeck' if name == 'mini-elmo' else 'transformers'}\n---",
+        f"---\nlicense: {about['licence']}\nlanguage: en\nlibrary_name: {library}\n---",
         f"# {name}",
-        f"{KINDS[name]}, {parameters(folder) / 1e6:.2f} million parameters, one of three miniatures that limbeck "
-        f"trains on the "
-        "same text at the same size, so that architectures can be compared and everything can be tried without a "
-        "network.",
+        f"{KINDS[name]}, {parameters(folder) / 1e6:.2f} million parameters. {INTRODUCTION}",
         f"**Shape.** {SHAPES[name]}",
-        "**Text.** 49 million words of English Wikipedia (61,000 articles of dumps of 2014 and 2018, prose only), "
-        "lower-cased; "
-        "no article shares its title or a run of ten words with the held-out text.",
-        f"**Training.** {TRAINING[name]} {float(last['tokens']) / 1e6:,.0f} million "
-        f"{'words' if name == 'mini-elmo' else 'pieces'} seen, 5.4 times the text; {float(last['seconds']) / 60:.0f} "
-        f"minutes on one "
-        f"H200 that all three shared; last training loss {float(last['loss']):.3f}. Recipe: `recipes/`.",
+        f"**Text.** {about['text']}",
+        f"**Training.** {TASKS[name]} {course(name, log)} {about['machine']} Recipe: `recipes/`.",
+        about.get(name, ""),
+        "## Held out\n\n" + held_out(name, figures[name], figures),
+        "## Minimal pairs\n\n" + pairs(figures[name], figures["trigrams of pieces"]),
+        f"## For what, and what not\n\n{PURPOSE}",
+        f"## Licence\n\n{about['rights']}",
     ]
-    if name != "mini-elmo":
-        before = [row for row in log if float(row["tokens"]) < 0.89 * float(last["tokens"])][-1]
-        parts.append(CUT.format(loss=before["loss"]))
-    parts.append("## Held out\n\n" + held_out(name, own, figures))
-    parts.append("## Minimal pairs\n\n" + pairs(own, figures["trigrams of pieces"]))
-    parts.append(
-        "## For what, and what not\n\nFor demonstrations, tests, teaching and comparisons of geometry. Not for any "
-        "product, not "
-        "for facts, not for judgements about people: it is tiny, knows one encyclopaedia, and repeats its biases. "
-        "Its figures say "
-        "nothing about BERT, GPT-2 or ELMo themselves, which are some thirty times as large and saw far more "
-        "text."
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def course(name: str, log: list[dict[str, str]]) -> str:
+    """How a training went, by its log."""
+    last = log[-1]
+    tokens = "words" if name == "mini-elmo" else "pieces"
+    batch = round(float(last["tokens"]) / float(last["step"]))
+    rate = max(float(row["rate"]) for row in log)
+    return (
+        f"AdamW, greatest rate {rate:.4g}, half a cosine to zero, batches of {batch:,} {tokens}; "
+        f"{float(last['tokens']) / 1e6:,.0f} million {tokens} seen in {float(last['seconds']) / 60:.0f} minutes, last "
+        f"training loss {float(last['loss']):.3f}."
     )
-    parts.append(
-        "## Licence\n\nWeights by the limbeck project; the text is by Wikipedia's authors, CC BY-SA 3.0, and the "
-        "weights are given "
-        "under the same licence. Nearest neighbours of fifty words: `recipes/results/neighbours.md`."
-    )
-    return "\n\n".join(parts) + "\n"
 
 
 def parameters(folder: Path) -> int:
@@ -167,10 +149,16 @@ def main() -> None:
     parser.add_argument("--figures", type=Path, required=True, help="of recipes.evaluate")
     parser.add_argument("--trained", type=Path, required=True, help="holds the folders of recipes.train")
     parser.add_argument("--models", type=Path, required=True, help="the folder of the three packaged miniatures")
+    parser.add_argument(
+        "--about", type=Path, required=True, help="JSON: text, machine, licence, rights; remarks by model"
+    )
     options = parser.parse_args()
     figures = json.loads(options.figures.read_text())
+    about = json.loads(options.about.read_text())
     for name in KINDS:
-        text = card(name, figures, options.trained, options.models / name)
+        with (options.trained / name / "log.csv").open(newline="") as file:
+            log = list(csv.DictReader(file))
+        text = card(name, figures, about, log, options.models / name)
         (options.models / name / "README.md").write_text(text, encoding="utf-8")
     (options.models / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
 

@@ -1,7 +1,7 @@
 """Train one miniature from a file of tokens, on the CPU or one GPU.
 
-    python -m recipes.train mini-gpt2 pieces.npz --out out/mini-gpt2 --tokens 600e6
-    python -m recipes.train mini-elmo words.npz  --out out/mini-elmo --tokens 600e6
+    python -m recipes.train mini-gpt2 pieces.npz --out out/mini-gpt2 --tokens 400e6
+    python -m recipes.train mini-elmo words.npz  --out out/mini-elmo --tokens 336e6
 
 The same command goes on where it was stopped. In the folder: `model/` (what limbeck loads), `log.csv` (loss by tokens
 seen), `early.safetensors` (the embedding table at a few early moments), `checkpoint.pt` (everything, to go on from).
@@ -14,7 +14,7 @@ import csv
 import math
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -59,10 +59,10 @@ class Rows:
         self._stream = torch.from_numpy(stream.astype(np.int32)).to(device)
         starts = arrays["starts"]
         self._starts = torch.from_numpy(starts[starts < len(stream) - POSITIONS])
-        self._seed = seed
+        self.seed = seed
 
     def generator(self, step: int, device: torch.device | str = "cpu") -> torch.Generator:
-        return torch.Generator(device).manual_seed(self._seed * 1_000_003 + step)
+        return torch.Generator(device).manual_seed(self.seed * 1_000_003 + step)
 
     def at(self, step: int, batch_tokens: int, length: int) -> Tensor:
         choice = torch.randint(len(self._starts), (batch_tokens // length,), generator=self.generator(step))
@@ -79,6 +79,7 @@ class Trainer:
         self.step = 0
         self.seconds = 0.0
         self.early: dict[str, Tensor] = {}
+        self._losses, self._counted = torch.zeros((), device=device), 0  # since the last line of the log
         self._stopped = False
 
     def run(self, *, log_every: int = 100, save_every: float = 60.0) -> bool:
@@ -94,15 +95,14 @@ class Trainer:
 
     def _run(self, log_every: int, save_every: float) -> None:
         begun, before, saved = time.monotonic(), self.seconds, time.monotonic()
-        losses, counted = torch.zeros((), device=self.device), 0
         while self.step < self.schedule.steps and not self._stopped:
             self._keep_early()
-            losses += self._one_step()
+            self._losses += self._one_step()
             self.step += 1
-            counted += 1
+            self._counted += 1
             if self.step % log_every == 0 or self.step == self.schedule.steps:
-                loss = losses.item() / counted
-                losses, counted = losses.zero_(), 0
+                loss = self._losses.item() / self._counted
+                self._losses, self._counted = self._losses.zero_(), 0
                 if not math.isfinite(loss):
                     raise SystemExit(f"step {self.step}: the loss is {loss}; lower --rate")
                 self.seconds = before + time.monotonic() - begun
@@ -145,6 +145,9 @@ class Trainer:
             "step": self.step,
             "seconds": self.seconds,
             "early": self.early,
+            "losses": self._losses,
+            "counted": self._counted,
+            "settings": self._settings(),
         }
         part = self.folder / "checkpoint.part"
         torch.save(state, part)
@@ -157,14 +160,41 @@ class Trainer:
         if not path.exists():
             return
         state = torch.load(path, map_location=self.device, weights_only=True)
+        if state["settings"] != self._settings():
+            raise SystemExit(f"{path}: made with {state['settings']}, asked for {self._settings()}; take another --out")
         self.task.model.load_state_dict(state["model"])
         self.steps.optimizer.load_state_dict(state["optimizer"])
         self.step, self.seconds, self.early = state["step"], state["seconds"], state["early"]
         self.early = {name: table.cpu() for name, table in self.early.items()}
+        self._losses, self._counted = state["losses"], state["counted"]
+        self._forget_log_after_checkpoint()
         print(f"{self.folder.name}: going on from step {self.step}")
+
+    def _settings(self) -> dict[str, float | int | str]:
+        """What a training that goes on must have in common with the one it goes on from."""
+        return {"model": type(self.task).__name__, "seed": self.rows.seed, **asdict(self.schedule)}
+
+    def _forget_log_after_checkpoint(self) -> None:
+        """Steps that were taken after the last checkpoint will be taken again, and logged again."""
+        path = self.folder / "log.csv"
+        if path.exists():
+            header, *lines = path.read_text().splitlines()
+            kept = [line for line in lines if int(line.split(",")[0]) <= self.step]
+            path.write_text("\n".join([header, *kept]) + "\n")
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stopped = True
+
+
+def read_tokens(path: Path, *, words: bool) -> dict[str, np.ndarray]:
+    """The arrays of recipes.tokens, of the kind that a model reads."""
+    try:
+        arrays = load(path)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path}: not a file of recipes.tokens ({error})") from error
+    if "stream" not in arrays or ("vocabulary" in arrays) != words:
+        raise SystemExit(f"{path}: this model is trained on {'words' if words else 'pieces'}: see recipes.tokens")
+    return arrays
 
 
 def main() -> None:
@@ -172,7 +202,7 @@ def main() -> None:
     parser.add_argument("model", choices=sorted(TASKS))
     parser.add_argument("tokens_file", type=Path, help="pieces.npz, or words.npz for mini-elmo (recipes.tokens)")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--tokens", type=float, default=600e6, help="how many are seen in all (%(default)s)")
+    parser.add_argument("--tokens", type=float, default=400e6, help="how many are seen in all (%(default)s)")
     parser.add_argument("--batch-tokens", type=int, default=32_768, help="a step (%(default)s)")
     parser.add_argument("--rate", type=float, default=3e-3, help="the greatest learning rate (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
@@ -184,8 +214,10 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     options.out.mkdir(parents=True, exist_ok=True)
     device = torch.device(options.device)
-    arrays = load(options.tokens_file)
-    task = TASKS[options.model](arrays if "vocabulary" in arrays else None)
+    arrays = read_tokens(options.tokens_file, words=options.model == "mini-elmo")
+    task = TASKS[options.model](arrays)
+    if options.batch_tokens < task.row_length:
+        parser.error(f"--batch-tokens must be {task.row_length} or more, a row of this model")
     if options.compile:
         task.compile()
     schedule = Schedule(options.tokens, options.batch_tokens, options.rate)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from recipes.miniatures import CLS, MASK, PIECES, SEP, SPECIALS, TASKS, Bidirectional, Causal, Masked, mask
-from recipes.train import Rows, Schedule, Trainer
+from recipes.train import Rows, Schedule, Trainer, read_tokens
 
 CPU = torch.device("cpu")
 
@@ -99,7 +99,7 @@ def trainer(folder: Path, name: str = "mini-gpt2") -> Trainer:
 
 def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     whole = trainer(tmp_path / "whole")
-    assert whole.run(log_every=1)
+    assert whole.run(log_every=3)
     stopped = trainer(tmp_path / "parts")
     take = stopped._one_step
 
@@ -108,14 +108,36 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
         return take()
 
     stopped._one_step = stop_after_two  # type: ignore[method-assign]
-    assert not stopped.run(log_every=1)
+    assert not stopped.run(log_every=3)
+    with (tmp_path / "parts" / "log.csv").open("a") as log:
+        log.write("step,tokens,loss,rate,seconds\n3,768,9.9,0.1,1.0\n")  # logged, and then killed
     assert stopped.step == 2
     again = trainer(tmp_path / "parts")
     again.resume()
     assert again.step == 2
-    assert again.run(log_every=1)
+    assert again.run(log_every=3)
     for name, tensor in whole.task.model.state_dict().items():
         assert torch.equal(tensor, again.task.model.state_dict()[name]), name
     logs = [(tmp_path / part / "log.csv").read_text().splitlines() for part in ("whole", "parts")]
     assert [line.split(",")[:3] for line in logs[0]] == [line.split(",")[:3] for line in logs[1]]
     assert (tmp_path / "parts" / "model" / "model.safetensors").stat().st_size < 8e6
+
+
+def test_other_settings_are_refused(tmp_path: Path) -> None:
+    assert trainer(tmp_path / "run").run()
+    other = trainer(tmp_path / "run")
+    other.schedule = Schedule(tokens=4 * 256, batch_tokens=256, rate=2e-3)
+    with pytest.raises(SystemExit, match="take another --out"):
+        other.resume()
+
+
+def test_a_wrong_file_of_tokens_is_told_in_a_line(tmp_path: Path) -> None:
+    text = tmp_path / "text.npz"
+    text.write_text("no arrays")
+    with pytest.raises(SystemExit, match=r"not a file of recipes\.tokens"):
+        read_tokens(text, words=False)
+    pieces = tmp_path / "pieces.npz"
+    np.savez(pieces, **stream())
+    assert len(read_tokens(pieces, words=False)["stream"]) == 4000
+    with pytest.raises(SystemExit, match="trained on words"):
+        read_tokens(pieces, words=True)
