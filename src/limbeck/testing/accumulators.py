@@ -1,18 +1,8 @@
-"""Checks of the laws of accumulators, encoders and repairs, for limbeck's own and for anybody's.
-
-    check_accumulator(lambda: MySums(layers=2, dim=5))
-    check_encoder(my_encoder)
-    check_repair(lambda: MyRepair(components=3))
-
-Each returns nothing, and raises `BrokenLaw` where a law does not hold.
-"""
+"""The laws of accumulators."""
 
 from __future__ import annotations
 
-import pickle
 import tempfile
-import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,32 +11,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from limbeck import state as files
 from limbeck.accumulators import Accumulator
-from limbeck.corpus.units import Sentence, Text
 from limbeck.encoded import Encoded
-from limbeck.encoders.protocol import Encoder, Prepared
 from limbeck.errors import LimbeckError
 from limbeck.seeds import generator_for, hash_ids
 from limbeck.state import State
+from limbeck.testing.laws import EXACT, BrokenLaw, Found
 
-EXACT = 1e-10  #: states of float64 input may differ by this part of their largest number
-NOISE = {torch.float64: 1e-5, torch.float32: 1e-5}  #: a vector may move by this part of its norm with the batch
-HALF_NOISE = 2e-2  #: the same for 16-bit vectors
 Compared = Iterator[tuple[str, State, State]]  # where, state that was got, state that was wanted
-Encoding = tuple[Prepared, torch.Tensor]
-
-
-class BrokenLaw(AssertionError):
-    """A law does not hold; the message names it."""
-
-    def __init__(self, who: str, law: str, found: str) -> None:
-        super().__init__(f'{who} breaks the law "{law}": {found}.')
-
-
-# --- accumulators -----------------------------------------------------------------------------
 
 
 def check_accumulator(
@@ -67,7 +41,7 @@ def check_accumulator(
                     raise BrokenLaw(who, law, f"{where}, {difference}")
         except BrokenLaw:
             raise
-        except _Found as found:
+        except Found as found:
             raise BrokenLaw(who, law, str(found)) from found.__cause__
         except Exception as error:
             raise BrokenLaw(who, law, f"{type(error).__name__} was raised ({error})") from error
@@ -109,10 +83,6 @@ def join(batches: Sequence[Encoded]) -> Encoded:
 _COLUMNS = ("words", "sentences", "texts", "occurrences")
 
 
-class _Found(Exception):
-    """What was found where a law does not hold."""
-
-
 class _Kit:
     """Made texts, and accumulators filled with them; everything anew, so that one broken law hides no other."""
 
@@ -145,7 +115,7 @@ def _input_left_alone(kit: _Kit) -> Compared:
     accumulator.update(batch)
     for name in ("vectors", *_COLUMNS):
         if not np.array_equal(np.asarray(getattr(batch, name)), np.asarray(getattr(untouched, name))):
-            raise _Found(f"update changed the batch's {name}")
+            raise Found(f"update changed the batch's {name}")
     before = _copied(accumulator.state())
     batch.vectors.mul_(-3.0)
     for name in _COLUMNS:
@@ -224,7 +194,7 @@ def _to_file_and_back(kit: _Kit) -> Compared:
         loaded = kit.reload(accumulator)
         yield f"for {kind}", loaded.state(), accumulator.state()
         if loaded.settings() != accumulator.settings():
-            raise _Found(f"settings were {accumulator.settings()}, are {loaded.settings()}")
+            raise Found(f"settings were {accumulator.settings()}, are {loaded.settings()}")
 
 
 def _merge_after_reload(kit: _Kit) -> Compared:
@@ -248,9 +218,9 @@ def _unlike_refused(kit: _Kit) -> Compared:
             attempt()
         except LimbeckError as error:
             if not all(str(side) in str(error) for side in sides):
-                raise _Found(f"the message on {what} does not name both {sides[0]} and {sides[1]}") from error
+                raise Found(f"the message on {what} does not name both {sides[0]} and {sides[1]}") from error
         else:
-            raise _Found(f"{what} was taken in")
+            raise Found(f"{what} was taken in")
         yield f"after {what} was refused", mine.state(), kit.fill(kit.texts).state()
 
 
@@ -310,195 +280,3 @@ def _with_setting(accumulator: Accumulator, name: str, value: Any) -> Accumulato
         pass
     accumulator.settings = lambda: settings  # type: ignore[method-assign]
     return accumulator
-
-
-# --- encoders ---------------------------------------------------------------------------------
-
-
-def check_encoder(encoder: Encoder, texts: Sequence[Text] | None = None) -> None:
-    """Check an encoder that gives every word a vector, on `texts` or else on a few made ones.
-
-    Where `prepare` does not pickle it only warns: such an encoder works, in one process.
-    """
-    texts = _example_texts() if texts is None else list(texts)
-    who = f"The encoder {encoder.name!r}"
-    whole = _encode(who, encoder, texts)
-    _check_units(who, encoder, texts, whole[0])
-    _compare(who, "encoding is deterministic", whole, [_encode(who, encoder, texts)])
-    _compare(who, "batch size changes nothing", whole, [_encode(who, encoder, [text]) for text in texts])
-    _compare(who, "order changes nothing", whole, [_encode(who, encoder, texts[::-1])])
-    _encode(who, encoder, [])
-    try:
-        pickle.dumps(encoder.prepare)
-    except Exception as error:
-        warnings.warn(f"{who} works in one process only: prepare does not pickle ({error}).", stacklevel=2)
-
-
-def _example_texts() -> list[Text]:
-    documents = (
-        "The bank of the river was steep .",
-        "A bank lends money .|It wants the money back .",
-        "Steep",
-        "The the The bank",
-        "She runs , and so does the river that she ran along .|Why ?|Because .",
-    )
-    return [
-        Text(tuple(Sentence(tuple(s.split()), document=d, index=i) for i, s in enumerate(document.split("|"))))
-        for d, document in enumerate(documents)
-    ]
-
-
-def _encode(who: str, encoder: Encoder, texts: Sequence[Text]) -> Encoding:
-    law = "texts give (layers, units, dim) finite floats"
-    prepared = encoder.prepare(texts)
-    vectors = encoder.forward(prepared).detach().cpu()
-    wanted = (len(encoder.layers), len(prepared), encoder.dim)
-    if tuple(vectors.shape) != wanted:
-        raise BrokenLaw(who, law, f"{len(texts)} texts gave {tuple(vectors.shape)}, not {wanted}")
-    if not vectors.is_floating_point() or not bool(torch.isfinite(vectors).all()):
-        raise BrokenLaw(who, law, f"{len(texts)} texts gave numbers that are no finite floats ({vectors.dtype})")
-    return prepared, vectors
-
-
-def _check_units(who: str, encoder: Encoder, texts: Sequence[Text], prepared: Prepared) -> None:
-    law = "each word gets one vector or a counted reason"
-    sizes = {(text.identity, s.identity): len(s.words) for text in texts for s in text.sentences}
-    units = [*zip(prepared.texts.tolist(), prepared.sentences.tolist(), prepared.positions.tolist(), strict=True)]
-    for (text, sentence, position), count in Counter(units).items():
-        inside = 0 <= position < sizes.get((text, sentence), 0) or encoder.units != "words"
-        if count > 1 or not inside or (text, sentence) not in sizes:
-            raise BrokenLaw(who, law, f"unit {position} of sentence {sentence}, text {text}, has {count} vectors")
-    words, dropped = sum(sizes.values()), sum(prepared.dropped.values())
-    if encoder.units == "words" and len(units) + dropped != words:
-        raise BrokenLaw(who, law, f"of {words} words {len(units)} have vectors and {dropped} were dropped")
-
-
-def _compare(who: str, law: str, whole: Encoding, parts: Sequence[Encoding]) -> None:
-    """Every unit of `whole` must be in `parts`, with the same vector but for float noise."""
-    places = {key: row for row, key in enumerate(_keys(whole[0]))}
-    found = [key for prepared, _ in parts for key in _keys(prepared)]
-    dropped = sum((Counter(prepared.dropped) for prepared, _ in parts), Counter[str]())
-    if sorted(found) != sorted(places) or dropped != Counter(whole[0].dropped):
-        raise BrokenLaw(who, law, "other units get vectors, or other reasons are counted")
-    vectors = torch.cat([v for _, v in parts], dim=1).to(torch.float64)
-    wanted = whole[1][:, [places[key] for key in found]].to(torch.float64)
-    gap = torch.linalg.vector_norm(vectors - wanted, dim=-1) / torch.linalg.vector_norm(wanted, dim=-1)
-    if len(found) and not float(gap.max()) <= NOISE.get(whole[1].dtype, HALF_NOISE):
-        raise BrokenLaw(who, law, f"a vector moves by {float(gap.max()):.2g} of its norm")
-
-
-def _keys(prepared: Prepared) -> list[tuple[int, int]]:
-    return list(zip(prepared.sentences.tolist(), prepared.positions.tolist(), strict=True))
-
-
-# --- repairs ----------------------------------------------------------------------------------
-
-
-def check_repair(make: Callable[[], Any], *, dim: int = 6, seed: int = 0) -> None:
-    """Check the laws of repairs on made vectors; `make` returns a fresh repair that is not fitted.
-
-    It is to be a subclass of `limbeck.repair.Repair`. Beside these laws stand scikit-learn's own
-    (`sklearn.utils.estimator_checks.check_estimator`).
-    """
-    generator = generator_for(seed, "testing", "repairs")
-    x = generator.normal(size=(90, dim)) * generator.uniform(0.2, 3.0, size=dim) + generator.normal(size=dim)
-    new = generator.normal(size=(40, dim)) * 2.0
-    who = f"The repair {type(make()).__name__!r}"
-    wanted = make().fit(x.copy()).transform(new.copy())  # what fails without any law fails here, as it is
-    for law, compare in REPAIR_LAWS.items():
-        try:
-            for where, got, expected in compare(make, x, new, wanted):
-                scale = max(float(np.abs(expected).max(initial=0.0)), 1.0)
-                if got.shape != expected.shape or not np.isfinite(got).all():
-                    raise _Found(f"{where}, shape {got.shape} and finite or not, it should be {expected.shape}, finite")
-                if not np.abs(got - expected).max(initial=0.0) <= REPAIR_NOISE.get(law, EXACT) * scale:
-                    raise _Found(f"{where}, the vectors are not the same")
-        except _Found as found:
-            raise BrokenLaw(who, law, str(found)) from found.__cause__
-        except Exception as error:
-            raise BrokenLaw(who, law, f"{type(error).__name__} was raised ({error})") from error
-
-
-Array = NDArray[Any]
-Repaired = Iterator[tuple[str, Array, Array]]  # where, vectors that were got, vectors that were wanted
-
-
-def _rows_left_alone(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    fitted, applied = x.copy(), new.copy()
-    repair = make().fit(fitted)
-    repair.transform(applied)
-    yield "after fit", fitted, x
-    yield "after transform", applied, new
-    fitted *= -3.0
-    yield "after the rows of the fit were overwritten", repair.transform(new), wanted
-    if hasattr(repair, "partial_fit"):
-        batch = x.copy()
-        streamed = make().partial_fit(batch)
-        batch *= -3.0
-        yield "after a batch was overwritten", streamed.transform(new), make().partial_fit(x).transform(new)
-
-
-def _one_by_one(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    repair = make().fit(x)
-    yield "row by row", np.concatenate([repair.transform(row[None]) for row in new]), wanted
-
-
-def _batches_of_rows(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    if not hasattr(make(), "partial_fit"):
-        return
-    whole = make().partial_fit(x).transform(new)
-    for sizes in ([1, 30, 59], [45, 45]):
-        repair = make()
-        for rows in np.split(x, np.cumsum(sizes)[:-1]):
-            repair.partial_fit(rows)
-        yield f"in batches of {sizes}", repair.transform(new), whole
-
-
-def _tensors_alike(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    repaired = make().fit(torch.from_numpy(x)).transform(torch.from_numpy(new))
-    if not isinstance(repaired, torch.Tensor):
-        raise _Found(f"a tensor became {type(repaired).__name__}")
-    yield "fitted on tensors", repaired.numpy(), wanted
-
-
-def _module_alike(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    module = make().fit(x).as_torch()
-    yield "in float64", module(torch.from_numpy(new)).numpy(), wanted
-    yield "in float32", module(torch.from_numpy(new.astype(np.float32))).numpy(), wanted
-    yield "with more axes", module(torch.from_numpy(new).reshape(4, 10, -1)).reshape(40, -1).numpy(), wanted
-
-
-def _file_and_back(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    from limbeck.repair import load  # scikit-learn is an extra
-
-    with tempfile.TemporaryDirectory() as folder:
-        make().fit(x).save(Path(folder) / "repair.safetensors")
-        yield "after a file", load(Path(folder) / "repair.safetensors").transform(new), wanted
-
-
-def _degenerate(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    for what, rows in {
-        "one row": x[:1],
-        "equal rows": np.repeat(x[:1], 5, axis=0),
-        "zero rows": np.zeros_like(x),
-        "fewer rows than dimensions": x[:3],
-        "a constant dimension": np.where(np.arange(x.shape[1]) == 1, 0.1, x),
-        "one direction": x[:, :1] * np.ones(x.shape[1]),
-    }.items():
-        repaired = make().fit(rows).transform(np.concatenate([rows, new]))
-        if not np.isfinite(repaired).all():
-            raise _Found(f"{what} gave NaN or infinity")
-        yield f"on {what}", repaired, repaired
-
-
-REPAIR_LAWS: dict[str, Callable[[Callable[[], Any], Array, Array, Array], Repaired]] = {
-    "rows are neither changed nor kept": _rows_left_alone,
-    "rows are repaired one by one": _one_by_one,
-    "any batches give the same fit": _batches_of_rows,
-    "tensors are repaired like arrays": _tensors_alike,
-    "the torch module does what transform does": _module_alike,
-    "file and back changes nothing": _file_and_back,
-    "degenerate input has a defined result": _degenerate,
-}
-#: law -> part of the largest number by which the vectors may differ, where it is not EXACT
-REPAIR_NOISE = {"the torch module does what transform does": 1e-6}
