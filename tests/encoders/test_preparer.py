@@ -170,3 +170,36 @@ def test_nothing_gives_nothing() -> None:
         batch = prepare("wordpiece uncased", texts)
         assert len(batch) == 0
         assert batch.window_starts.tolist() == [0]
+
+
+@pytest.mark.parametrize("kind", list(TOKENIZERS))
+def test_special_tokens_as_pieces_are_what_the_tokeniser_puts_around_a_text(kind: str) -> None:
+    texts = [one for one in story() if one.words][:5]
+    batch = prepare(kind, texts, capacity=500, units="pieces", special=True)
+    bare = prepare(kind, texts, capacity=500, units="pieces")
+    with_all, without = (tokenizer(kind)("a", add_special_tokens=told)["input_ids"] for told in (True, False))
+    place = with_all.index(without[0])
+    before, after = with_all[:place], with_all[place + len(without) :]
+    for one in texts:
+        rows, own = (np.flatnonzero(made.texts == one.identity) for made in (batch, bare))
+        found = [pieces_of(batch, row)[0] for row in rows]
+        assert found == before + [pieces_of(bare, row)[0] for row in own] + after
+    identities = set(zip(batch.sentences.tolist(), batch.positions.tolist(), strict=True))
+    assert len(identities) == len(batch)
+
+
+def test_special_tokens_of_a_long_text_come_once() -> None:
+    long = text("the quick brown fox jumps over the lazy dog".split() * 4)
+    aligner = Aligner(tokenizer("wordpiece cased"))
+    batch = PiecePreparer(aligner, capacity=6, units="pieces", special=True)([long])
+    bare = PiecePreparer(aligner, capacity=6, units="pieces")([long])
+    assert len(np.unique(batch.unit_window)) > 2
+    assert batch.strings[1:-1] == list(bare.strings)
+    assert (batch.strings[0], batch.strings[-1]) == ("[CLS]", "[SEP]")
+    assert (batch.unit_window[0], batch.unit_window[-1]) == (bare.unit_window[0], bare.unit_window[-1])
+
+
+@pytest.mark.parametrize("settings", [{"units": "words"}, {"units": "pieces", "context": 2}])
+def test_special_tokens_need_all_pieces(settings: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="special tokens"):
+        prepare("wordpiece cased", [text("a b")], special=True, **settings)

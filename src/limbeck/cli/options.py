@@ -35,6 +35,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool) -> None
         "--targets", metavar="WORDS", help='words to keep, parted by commas, or "label:NAME" for words so labelled'
     )
     group.add_argument("--keep-first", action="store_true", help="keep a decoder's first position in the statistics")
+    group.add_argument("--special", action="store_true", help="with pieces: special tokens ([CLS], [SEP]) among them")
     group.add_argument("--stack", help="of an encoder-decoder: encoder (default) or decoder")
     group.add_argument("--device", help="auto (default), cpu, cuda, cuda:1, mps")
     group.add_argument("--dtype", help="float32 (default), bfloat16 or float16")
@@ -83,7 +84,7 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
 
 #: options of the model and the text; what is not given is left to the library, which knows the defaults
 SOURCE_OPTIONS = (
-    "revision", "layers", "pooling", "window", "context", "keep_first", "stack", "device", "dtype",
+    "revision", "layers", "pooling", "window", "context", "keep_first", "special", "stack", "device", "dtype",
     "trust_remote_code", "format", "paragraphs", "cells", "encoding", "language", "lowercase", "text_unit",
     "batch_tokens",
 )  # fmt: skip

@@ -45,7 +45,7 @@ class HuggingFaceEncoder:
     window            most pieces the model reads at once, special tokens included; None: the model's own
     stack             for encoder-decoders: "encoder", or "decoder", which is fed the same pieces
     batch_tokens      most padded pieces in one forward pass
-    units, context, targets, keep_first: see `PiecePreparer`
+    units, context, targets, keep_first, special: see `PiecePreparer`
 
     `forward` gives tensors made in torch's inference mode: clone them before training on them.
     """
@@ -63,6 +63,7 @@ class HuggingFaceEncoder:
         context: int | None = None,
         targets: str | Collection[str] | None = None,
         keep_first: bool = False,
+        special: bool = False,
         stack: str = "encoder",
         device: str = "auto",
         dtype: str = "float32",
@@ -111,6 +112,7 @@ class HuggingFaceEncoder:
             targets=targets,
             causal=causal,
             keep_first=keep_first,
+            special=special,
         )
 
     @property
@@ -170,6 +172,7 @@ class HuggingFaceEncoder:
             "targets": sorted(prepare.targets) if prepare.targets is not None else label,
             "causal": prepare.causal,
             "keep_first": prepare.keep_first,
+            "special": prepare.special,
             "stack": self._stack,
             "dtype": str(self._dtype).removeprefix("torch."),
             "device": str(self._device),
@@ -184,7 +187,7 @@ class HuggingFaceEncoder:
         targets = sorted(prepare.targets) if prepare.targets is not None else prepare.label
         settings = [
             self._layers, self._pooling, self._stack, self._window, str(self._dtype),
-            prepare.units, prepare.context, targets, prepare.keep_first,
+            prepare.units, prepare.context, targets, prepare.keep_first, prepare.special,
         ]  # fmt: skip
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([config, settings], sort_keys=True, default=str).encode())

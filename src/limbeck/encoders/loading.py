@@ -79,11 +79,15 @@ def check_model(source: str | Path) -> None:
 def _load_bilm(folder: Path, *, stack: str, **settings: Any) -> ElmoEncoder:
     """A biLM knows words alone, so units are not its to choose: a preset that asks for pieces means words here."""
     settings.pop("units", None)
-    idle = [name for name in ("pooling", "keep_first") if settings.get(name)] + ["stack"] * (stack != "encoder")
+    idle = [name for name in ("pooling", "keep_first", "special") if settings.get(name)] + ["stack"] * (
+        stack != "encoder"
+    )
     if idle:
         named = ", ".join(idle).replace("_", "-")
         raise UsageError(f"{named} cannot be chosen for a biLM, which reads whole words in one stack: leave it out.")
-    settings = {key: value for key, value in settings.items() if value is not None and key != "keep_first"}
+    settings = {
+        key: value for key, value in settings.items() if value is not None and key not in ("keep_first", "special")
+    }
     return ElmoEncoder.from_folder(folder, **settings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import chain, compress
 
 import numpy as np
@@ -19,13 +20,14 @@ UNITS = ("words", "pieces")
 NO_PIECES = "no pieces after the tokeniser's normalisation"
 TOO_LONG = "longer than the model's window"
 FIRST_POSITION = "first position of a window"
+SPECIAL_POSITION = 1 << 20  #: of a special token "in its sentence", where no word is
 LABEL = "label:"  #: targets="label:sense" means the words that carry a sense
 
 
 class PiecePreparer:
     """Texts to pieces, windows and units. It pickles, so that worker processes can do it.
 
-    units       "words", or "pieces": every piece of every word, special tokens never
+    units       "words", or "pieces": every piece of every word
     capacity    pieces of text in a window, special tokens not counted
     context     None: whole windows; k: each target sees k words to each side and no more
     targets     None: all words; else the words that get a vector: words by name, or "label:sense" for
@@ -33,6 +35,8 @@ class PiecePreparer:
     causal      the model sees to the left only
     keep_first  keep the unit at the first position of a causal model's window, whose vector says
                 more of the position than of the word, also where no special token stands there
+    special     with pieces: those that the model expects around a text ([CLS], [SEP]) have vectors too,
+                where a text is read by several windows the first of the first and the last of the last
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class PiecePreparer:
         targets: str | Collection[str] | None = None,
         causal: bool = False,
         keep_first: bool = False,
+        special: bool = False,
     ) -> None:
         self.aligner = aligner
         self._align = by_chunks(aligner) if isinstance(aligner, Aligner) else aligner
@@ -54,6 +59,9 @@ class PiecePreparer:
         self.label, self.targets = _read_targets(targets)
         self.causal = causal
         self.keep_first = keep_first
+        self.special = special
+        if special and (units != "pieces" or context is not None or targets is not None):
+            raise UsageError("special tokens are pieces around a whole text: ask for units pieces, all of them.")
         if capacity < 1:
             raise UsageError(
                 f"A window must hold a piece of text beside the special tokens; "
@@ -101,7 +109,7 @@ class PiecePreparer:
         used[window] = True  # a window that no unit is read from need not be read
         renumbered = np.cumsum(used) - 1
         pieces, window_starts = self._with_specials(alignment.pieces, plan.start[used], plan.end[used])
-        return Prepared(
+        prepared = Prepared(
             pieces=pieces,
             window_starts=window_starts,
             unit_window=renumbered[window],
@@ -112,6 +120,35 @@ class PiecePreparer:
             positions=positions,
             texts=text_ids,
             dropped={reason: number for reason, number in dropped.items() if number},
+        )
+        return self._specials_too(prepared) if self.special and len(prepared) else prepared
+
+    def _specials_too(self, prepared: Prepared) -> Prepared:
+        """The same with the special tokens around each text among its units."""
+        turn = np.flatnonzero(np.append(True, np.diff(prepared.texts) != 0))  # each text's first unit
+        last = np.append(turn[1:], len(prepared)) - 1
+        heads = np.repeat(np.arange(len(self.aligner.prefix)), len(turn))
+        tails = np.repeat(np.arange(len(self.aligner.suffix)), len(turn))
+        tail_starts = np.diff(prepared.window_starts)[prepared.unit_window[last]] - len(self.aligner.suffix)
+        before = np.tile(turn, len(self.aligner.prefix))  # the unit that each stands beside
+        after = np.tile(last, len(self.aligner.suffix))
+        beside = np.concatenate([before, np.arange(len(prepared)), after])
+        place = np.concatenate([heads, prepared.unit_first, np.tile(tail_starts, len(self.aligner.suffix)) + tails])
+        position = np.concatenate(
+            [SPECIAL_POSITION + heads, prepared.positions, SPECIAL_POSITION + len(self.aligner.prefix) + tails]
+        )
+        order = np.argsort(beside, kind="stable")
+        beside, place = beside[order], place[order]
+        window = prepared.unit_window[beside]
+        return replace(
+            prepared,
+            unit_window=window,
+            unit_first=place,
+            unit_count=np.ones(len(order), dtype=np.int64),
+            strings=self._tokens(prepared.pieces[prepared.window_starts[window] + place]),
+            sentences=prepared.sentences[beside],
+            positions=position[order],
+            texts=prepared.texts[beside],
         )
 
     def _wanted(self, texts: Sequence[Text], strings: Sequence[str]) -> NDArray[np.bool_]:

@@ -9,12 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from limbeck.stream.collect import Collected, collect, collect_texts
     from limbeck.stream.plan import Choice, Plan, Shard
     from limbeck.stream.run import Consumer, Passed, run_pass, stream, survey
     from limbeck.stream.sources import Source, TextSource, VectorSource
 
 __all__ = [
     "Choice",
+    "Collected",
     "Consumer",
     "Passed",
     "Plan",
@@ -22,12 +24,15 @@ __all__ = [
     "Source",
     "TextSource",
     "VectorSource",
+    "collect",
+    "collect_texts",
     "run_pass",
     "stream",
     "survey",
 ]
 
 _MODULES = {
+    **dict.fromkeys(("Collected", "collect", "collect_texts"), "collect"),
     **dict.fromkeys(("Choice", "Plan", "Shard"), "plan"),
     **dict.fromkeys(("Consumer", "Passed", "run_pass", "stream", "survey"), "run"),
     **dict.fromkeys(("Source", "TextSource", "VectorSource"), "sources"),
