@@ -2,13 +2,14 @@
 
     python -m recipes.neighbours --models src/limbeck/data/miniatures --softmax out/mini-elmo > neighbours.md
 
-For the transformers the rows of the embedding table (words that are one piece), for the biLM the rows of its softmax:
-its input vectors come from letters and know spelling, not meaning.
+For the transformers the rows of the embedding table, those of pieces that are words; for the biLM the rows of its
+softmax: its input vectors come from letters and know spelling, not meaning. What is a word the softmax knows too.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 import torch
@@ -24,13 +25,13 @@ WORDS = (
 SHOWN = 6
 
 
-def table_of(folder: Path) -> tuple[list[str], Tensor]:
-    """The whole words of a transformer's table, and their rows."""
+def table_of(folder: Path, known: Collection[str]) -> tuple[list[str], Tensor]:
+    """The known words of a transformer's table, and their rows; the other pieces are beginnings of words."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tensors = load_file(folder / "model.safetensors")
     name = next(key for key in tensors if key.endswith(("word_embeddings.weight", "wte.weight")))
     vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
-    kept = [(word, row) for word, row in vocabulary if word.isalpha() and len(word) > 2]
+    kept = [(word, row) for word, row in vocabulary if word in known]
     return [word for word, _ in kept], tensors[name].float()[[row for _, row in kept]]
 
 
@@ -52,17 +53,24 @@ def neighbours(words: list[str], vectors: Tensor) -> dict[str, list[str]]:
     return found
 
 
+def markdown(tables: dict[str, dict[str, list[str]]]) -> str:
+    """A row a word, a column a miniature; a dash where it has no vector of the word."""
+    rows = [["word", *tables], ["---"] * (len(tables) + 1)]
+    rows += [[word, *(", ".join(table.get(word, ["-"])) for table in tables.values())] for word in WORDS]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, required=True, help="the folder of the three packaged miniatures")
     parser.add_argument("--softmax", type=Path, required=True, help="the folder where mini-elmo was trained")
     options = parser.parse_args()
-    tables = {name: neighbours(*table_of(options.models / name)) for name in ("mini-bert", "mini-gpt2")}
-    tables["mini-elmo"] = neighbours(*softmax_of(options.softmax))
+    words, rows = softmax_of(options.softmax)
+    known = set(words)
+    tables = {name: neighbours(*table_of(options.models / name, known)) for name in ("mini-bert", "mini-gpt2")}
+    tables["mini-elmo"] = neighbours(words, rows)
     print("# Nearest neighbours\n\nWritten by `python -m recipes.neighbours`.\n")
-    print("| word | " + " | ".join(tables) + " |\n|---" * 1 + "|---" * len(tables) + "|")
-    for word in WORDS:
-        print(f"| {word} | " + " | ".join(", ".join(table.get(word, ["-"])) for table in tables.values()) + " |")
+    print(markdown(tables))
 
 
 if __name__ == "__main__":

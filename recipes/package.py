@@ -58,6 +58,12 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path, help="tokenizer.json of recipes.tokens, for the transformers")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
+    if not (options.trained / "model").is_dir():
+        parser.error(f"{options.trained} must be a folder of recipes.train; it has no model in it")
+    if (options.trained / "model" / "config.json").exists() and (
+        options.tokenizer is None or not options.tokenizer.is_file()
+    ):
+        parser.error("a transformer needs --tokenizer, the tokenizer.json of recipes.tokens")
     package(options.trained, options.tokenizer, options.out)
 
 

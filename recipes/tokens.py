@@ -118,12 +118,15 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
+    for file in options.sentences:
+        if not file.is_file():
+            parser.error(f"{file} must be a file of recipes.sentences; nothing is there")
     if options.what == "tokenizer":
         train_tokenizer(options.sentences).save(str(options.out))
         return
     if options.what == "pieces":
-        if options.tokenizer is None:
-            parser.error("pieces needs --tokenizer")
+        if options.tokenizer is None or not options.tokenizer.is_file():
+            parser.error("pieces needs --tokenizer, a file that `recipes.tokens tokenizer` wrote")
         arrays = pieces_of(options.sentences, Tokenizer.from_file(str(options.tokenizer)))
     else:
         arrays = words_of_files(options.sentences)

@@ -20,10 +20,9 @@ from types import FrameType
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
-from recipes.miniatures import POSITIONS, TASKS, Task
+from recipes.miniatures import POSITIONS, TASKS, Task, write_tensors
 from recipes.steps import Steps
 from recipes.tokens import load
 
@@ -153,7 +152,7 @@ class Trainer:
         torch.save(state, part)
         part.replace(self.folder / "checkpoint.pt")
         self.task.save(self.folder / "model")
-        save_file(self.early, self.folder / "early.safetensors")
+        write_tensors(self.folder / "early.safetensors", self.early)
 
     def resume(self) -> None:
         path = self.folder / "checkpoint.pt"

@@ -121,3 +121,14 @@ def test_findings_page_has_it_all(found: Reproduction) -> None:
             assert finding.claim.rule.text in text
     for name in PAPER.figures:
         assert f"(figures/{name}.png)" in text
+
+
+def test_ends_of_lines_stay_as_they_are(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_bytes(b"one\r\n<!-- begin generated: a -->\r\nold\r\n<!-- end generated: a -->\r\ntwo\r\n")
+    write_page(page, {"a": "first\nsecond"})
+    written = page.read_bytes()
+    assert written.count(b"\n") == written.count(b"\r\n")
+    assert b"-->\r\n\r\nfirst\r\nsecond\r\n\r\n<!-- end" in written
+    write_page(page, {"a": "first\nsecond"})
+    assert page.read_bytes() == written

@@ -17,7 +17,7 @@ from pathlib import Path
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.state import write_text
 
-MARK = re.compile(r"^<!-- (begin|end) generated: (\S+) -->[ \t]*$", re.MULTILINE)
+MARK = re.compile(r"^<!-- (begin|end) generated: (\S+) -->[ \t]*(?=\r?$)", re.MULTILINE)
 
 
 def blocks_of(text: str, *, page: str | Path = "page") -> list[str]:
@@ -56,10 +56,12 @@ def fill(text: str, blocks: Mapping[str, str], *, page: str | Path = "page") -> 
     blocks_of(text, page=page)
     parts: list[str] = []
     at = 0
+    end = "\r\n" if "\r\n" in text else "\n"
     for mark in MARK.finditer(text):
         kind, name = mark.groups()
         if kind == "begin":
-            parts += [text[at : mark.end()], f"\n\n{blocks[name].strip()}\n\n"]
+            written = f"\n\n{blocks[name].strip()}\n\n"
+            parts += [text[at : mark.end()], written.replace("\n", end)]
         else:
             at = mark.start()
     return "".join([*parts, text[at:]])
@@ -68,7 +70,7 @@ def fill(text: str, blocks: Mapping[str, str], *, page: str | Path = "page") -> 
 def read_page(path: Path, known: Collection[str]) -> str:
     """A page whose blocks are all known; refused before anything dear is done for it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")  # ends of lines as they are
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise InputError(f"{path}: --page must be a page that is there; {reason}: check the path.") from error
