@@ -59,22 +59,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def compare(options: argparse.Namespace) -> dict[str, Any]:
     x = made(options.vectors, options.dim, seed=0)
     centers = starting(x, options.clusters, seed=0)
-    ways: dict[str, Callable[[], Vectors]] = {
+    ways: dict[str, Callable[[], Any]] = {
         "limbeck": lambda: ours(x, centers, options),
         "libraries": lambda: libraries(x, centers, options),
     }
     if options.device != "cpu":
-        ours(x[:20_000], centers, options)  # what a device does once
         ways["limbeck"] = on_device(x, centers, options)
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    done: dict[str, Vectors] = {}
+    done: dict[str, Any] = {}
     for turn in range(options.rounds):
         for name, way in ways.items():
             began = time.perf_counter()
             done[name] = way()
             seconds[name].append(time.perf_counter() - began)
             print(f"round {turn}: {name} {seconds[name][-1]:.2f} s", flush=True)
-    difference = float(np.abs(done["limbeck"] - done["libraries"]).max() / np.abs(done["libraries"]).max())
+    apart = np.abs(np.asarray(done["limbeck"]) - done["libraries"]).max(axis=1)
+    scale = float(np.abs(done["libraries"]).max())
     done.clear()
     looped = notebook_seconds(x, centers, options)
     print(f"notebook {looped:.1f} s", flush=True)
@@ -85,7 +85,10 @@ def compare(options: argparse.Namespace) -> dict[str, Any]:
         "limbeck, seconds": best["limbeck"],
         "libraries, seconds": best["libraries"],
         "notebook's way, seconds": looped,
-        "largest difference from the libraries, over their largest value": difference,
+        # scipy's means are float32 sums: a vector between two centers may fall the other way, and moves both a little
+        "share of vectors that the libraries repair alike, to a hundredth of the largest value": float(
+            (apart < 0.01 * scale).mean()
+        ),
         **isotropies(x[:JUDGED], options),
         "ratios of the rounds": [
             round(b / a, 3) for a, b in zip(seconds["limbeck"], seconds["libraries"], strict=True)
@@ -133,31 +136,29 @@ def ours(x: Any, centers: NDArray[np.float64], options: argparse.Namespace) -> A
     return repair.fit(x).transform(x)
 
 
-def on_device(x: Vectors, centers: NDArray[np.float64], options: argparse.Namespace) -> Callable[[], Vectors]:
+def on_device(x: Vectors, centers: NDArray[np.float64], options: argparse.Namespace) -> Callable[[], Any]:
     """The same where vectors lie on the device before and after; the copy back for comparison is not its work."""
     import torch
 
     there = torch.from_numpy(x).to(options.device)
-    ours(there[:100_000], centers, options)
+    ours(there[:100_000], centers, options)  # what a device does once
 
-    class Way:
-        def __call__(self) -> Vectors:
-            result = ours(there, centers, options)
-            torch.cuda.synchronize()
-            self.result = result
-            return Later(result)  # type: ignore[return-value]
+    def way() -> Any:
+        result = ours(there, centers, options)
+        torch.cuda.synchronize()
+        return OnDevice(result)
 
-    return Way()
+    return way
 
 
-class Later:
-    """A tensor that becomes an array when it is needed."""
+class OnDevice:
+    """A tensor that becomes an array when it is asked for."""
 
     def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
+        self._tensor = tensor
 
-    def __sub__(self, other: Vectors) -> Vectors:
-        found: Vectors = self.tensor.cpu().numpy() - other
+    def __array__(self, *args: Any, **options: Any) -> Vectors:
+        found: Vectors = self._tensor.cpu().numpy()
         return found
 
 
