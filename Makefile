@@ -45,9 +45,11 @@ bench: $(VENV)/.dev  ## speed and memory, side by side with the peers
 docs: $(VENV)/.dev  ## write the generated pages of docs/ anew
 	$(PY) -m docs.generate $(ARGS)
 
-reproduce: $(VENV)/.base  ## measure the miniatures, judge the papers' claims, write numbers and figures of docs/ anew
+reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of word-similarity sets)
 	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase --out runs/ethayarajh2019 --existing resume \
 	    --page docs/architecture.md $(ARGS)
+	$(VENV)/bin/limbeck reproduce bis2021 --lowercase $(if $(DATA),--data $(DATA)) --early recipes/results \
+	    --out runs/bis2021 --existing replace --page docs/bis2021.md
 
 clean:  ## remove the environment, caches and builds (results in runs/ stay)
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

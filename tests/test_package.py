@@ -24,7 +24,8 @@ print("heavy:", *heavy)
     "code",
     [
         "import limbeck\ndir(limbeck)",
-        "from limbeck.cli import main\nfor c in ([], ['measure'], ['encode'], ['reproduce'], ['models'], ['demo']):\n"
+        "from limbeck.cli import main\n"
+        "for c in ([], *([c] for c in 'measure encode repair reproduce models demo'.split())):\n"
         "    try: main([*c, '--help'])\n    except SystemExit as e: assert not e.code",
     ],
     ids=["import", "help"],

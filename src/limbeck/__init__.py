@@ -17,6 +17,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "OccurrenceVectors": ("limbeck.vectors", "OccurrenceVectors"),
     "StaticVectors": ("limbeck.vectors", "StaticVectors"),
     "accumulators": ("limbeck.accumulators", ""),
+    "analyze": ("limbeck.analyze", ""),
     "encode": ("limbeck.run", "encode"),
     "evaluate": ("limbeck.evaluate", ""),
     "load_encoder": ("limbeck.encoders", "load_encoder"),

@@ -19,6 +19,7 @@ EXTRA_OF: dict[str, str | None] = {
     "accelerate": "gguf",
     "gguf": "gguf",
     "sentencepiece": "sentencepiece",
+    "sentence_transformers.base.modules": "st",
 }
 
 

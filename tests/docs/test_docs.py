@@ -137,7 +137,17 @@ def test_all_options_are_told() -> None:
     """The guides of the commands leave no option out."""
     told = "".join(
         (ROOT / "docs" / name).read_text(encoding="utf-8")
-        for name in ("measure.md", "encode.md", "corpora.md", "reproduce.md", "models.md")
+        for name in (
+            "measure.md",
+            "encode.md",
+            "repair.md",
+            "evaluate.md",
+            "classify.md",
+            "analyze.md",
+            "corpora.md",
+            "reproduce.md",
+            "models.md",
+        )
     )
     for action in build_parser()._actions:
         for name, command in (getattr(action, "choices", None) or {}).items():

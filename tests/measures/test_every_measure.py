@@ -203,6 +203,13 @@ CASES: dict[str, Case] = {
         lambda r: 0.0,
         frozenset({"rotation"}),
     ),
+    "local_isotropy": Case(
+        lambda x, r: measures.local_isotropy(x, clusters=1),
+        lambda r: float(np.ptp(partition_logs(r.x - r.x.mean(0))) / -np.log(10)),
+        lambda r: -np.inf,
+        lambda r: 0.0,
+        frozenset({"rotation", "shift"}),
+    ),
     "isoscore": Case(
         lambda x, r: measures.isoscore(x),
         lambda r: published_isoscore(r.x),

@@ -13,9 +13,9 @@ from sklearn.decomposition import PCA
 from limbeck.accumulators import Points
 from limbeck.encoded import Encoded
 from limbeck.errors import LimbeckError
+from limbeck.measures.kmeans import lloyd, nearest, starting_centers
 from limbeck.repair import AllButTheTop, Center, ClusterRemoval
 from limbeck.repair import clusters as module
-from limbeck.repair.kmeans import lloyd, nearest, starting_centers
 from limbeck.seeds import hash_ids
 
 

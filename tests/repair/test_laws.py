@@ -19,8 +19,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from limbeck import repair as repairs
 from limbeck.accumulators import Moments
 from limbeck.errors import LimbeckError, UsageError
+from limbeck.measures.rows import ROWS_AT_ONCE
 from limbeck.repair import AllButTheTop, Center, ClusterRemoval, Repair, Standardize, Whitening
-from limbeck.repair.sums import ROWS_AT_ONCE
 from limbeck.testing import BrokenLaw, check_repair
 
 KINDS = [

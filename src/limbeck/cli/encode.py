@@ -9,6 +9,7 @@ from limbeck.cli.options import (
     add_corpus_options,
     add_model_options,
     add_pass_options,
+    add_repair_option,
     need_source,
     source_options,
 )
@@ -19,6 +20,7 @@ EPILOG = """\
 examples:
   limbeck encode --model bert-base-cased --corpus text.txt --out vectors
   limbeck encode --model bert-base-cased --corpus text.txt --layers 0,6,12 --keep float32 --out vectors
+  limbeck encode --model bert-base-cased --corpus text.txt --repair runs/repaired --out isotropic
   limbeck measure --vectors vectors --out runs/kept
 """
 
@@ -33,6 +35,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     add_model_options(parser, several=False)
     add_corpus_options(parser)
+    add_repair_option(parser)
     add_pass_options(parser)
     parser.add_argument("--keep", default="float16", help="precision of the kept vectors: float16 (default) or float32")
     return parser

@@ -13,6 +13,7 @@ from limbeck.cli.options import (
     add_corpus_options,
     add_model_options,
     add_pass_options,
+    add_repair_option,
     count,
     need_source,
     positive,
@@ -37,6 +38,7 @@ examples:
   limbeck measure --model glove.6B.300d.txt --corpus text.txt --lowercase --out runs/glove
   limbeck measure --model gpt2 --corpus sts.tsv --columns 1,2 --preset released --out runs/released
   limbeck measure --vectors vectors --out runs/kept
+  limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaired --out runs/isotropic
 """
 
 
@@ -51,6 +53,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add_model_options(parser, several=True)
     add_corpus_options(parser)
     parser.add_argument("--vectors", metavar="V", help="kept vectors in the place of --model and --corpus")
+    add_repair_option(parser)
     add_pass_options(parser)
     add_measure_options(parser)
     return parser
@@ -148,7 +151,7 @@ def open_for(model: str | None, settings: MeasureSettings, options: argparse.Nam
     from limbeck.run.sources import open_source
 
     given = source_options(options)
-    given.setdefault("units", settings.rules.units)
+    given.setdefault("preset_units", settings.rules.units)
     return open_source(model, options.corpus, vectors=options.vectors, **given)
 
 
@@ -164,7 +167,7 @@ def measure_into(
     with opened(target, options) as (folder, workers):
         source = open_for(model, settings, options)
         if folder.complete:
-            check_same(folder, source, settings)
+            check_same(folder.state, source, settings)
             print(f"{target}: complete already.")
             return
 

@@ -15,7 +15,7 @@ UNITS = ("words", "pieces", "characters")
 SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs more than it brings
 
 
-def add_model_options(parser: argparse.ArgumentParser, *, several: bool) -> None:
+def add_model_options(parser: argparse.ArgumentParser, *, several: bool, layers: str = "all") -> None:
     group = parser.add_argument_group("model")
     group.add_argument(
         "--model",
@@ -26,7 +26,9 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool) -> None
         + ("; several give one folder each" if several else ""),
     )
     group.add_argument("--revision", help="branch, tag or commit of a model on the hub")
-    group.add_argument("--layers", help='for example "0,3-5,-1"; "table" is the bare embedding table (default: all)')
+    group.add_argument(
+        "--layers", help=f'for example "0,3-5,-1"; "table" is the bare embedding table (default: {layers})'
+    )
     group.add_argument("--pooling", metavar="KIND", help="pieces to words: mean (default), first, last, sum, max")
     group.add_argument("--units", metavar="UNIT", help="what gets a vector: words (default), pieces or characters")
     group.add_argument("--window", type=positive, metavar="N", help="most pieces read at once (default: the model's)")
@@ -82,6 +84,15 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress")
 
 
+def add_repair_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--repair",
+        metavar="R",
+        help="repair the vectors inside the pass: the folder of a run of `limbeck repair`, each layer by its own "
+        "repair, or a file of one repair, for every layer",
+    )
+
+
 #: options of the model and the text; what is not given is left to the library, which knows the defaults
 SOURCE_OPTIONS = (
     "revision", "layers", "pooling", "window", "context", "keep_first", "special", "stack", "device", "dtype",
@@ -104,7 +115,9 @@ def source_options(options: argparse.Namespace) -> dict[str, Any]:
         if options.units == "characters":
             found["characters"] = True
         found["units"] = "words" if options.units == "characters" else options.units
-    if getattr(options, "vectors", None) is not None and (idle := found.keys() - {"device"}):
+    if getattr(options, "repair", None) is not None:
+        found["repair"] = options.repair
+    if getattr(options, "vectors", None) is not None and (idle := found.keys() - {"device", "repair"}):
         named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(idle))
         raise UsageError(f"--vectors were made with a model and a text; {named} comes too late: give it to encode.")
     return found

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.measure import add_measure_options, check_before, folders_of, foresee, measure_into, settings_of
 from limbeck.cli.options import add_corpus_options, add_model_options, add_pass_options, source_options
-from limbeck.errors import LimbeckError, UsageError
+from limbeck.errors import InputError, LimbeckError, UsageError, choose
 from limbeck.reproduce import PAPERS, paper_named
 
 if TYPE_CHECKING:
-    from limbeck.reproduce.findings import Finding
+    from limbeck.corpus import Corpus
+    from limbeck.reproduce.findings import Finding, Paper, Source
     from limbeck.reproduce.results import Reproduction
+    from limbeck.tables import Columns
+
+    #: what came out, and files with its numbers: path in the folder -> columns
+    Gathered = tuple[Reproduction, Mapping[str, Columns]]
 
 EPILOG = """\
 papers: {papers}
 
 Without --model the miniatures of the package are measured, without --corpus its sample corpus. DIR then holds
 findings.json and findings.md (each claim: held, not held, too close to call, cannot be shown; by which rule, with
-which numbers), figures/, and runs/, a folder of `limbeck measure` for each model.
+which numbers), figures/, and the numbers: runs/, a folder of `limbeck measure` for each model, or tables/, for papers
+about embedding tables (bis2021), which need no pass through the model.
 
 examples:
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
@@ -31,7 +38,18 @@ examples:
       --out runs/published
   limbeck reproduce ethayarajh2019 --corpus semcor3.0.tar.xz --format semcor --out runs/semcor
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019 --existing resume --page docs/architecture.md
+  limbeck reproduce bis2021 --out runs/bis2021
+  limbeck reproduce bis2021 --model bert-base-cased glove.6B.300d.txt --data similarity-sets --out runs/tables
 """
+#: source of a paper's claims -> options that it has no use for
+IDLE: dict[Source, tuple[str, ...]] = {
+    "runs": ("data", "early"),
+    "tables": (
+        "revision", "layers", "pooling", "units", "window", "context", "targets", "keep_first", "special", "stack",
+        "device", "dtype", "trust_remote_code", "text_unit", "batch_tokens", "workers", "senses", "sense_label",
+        "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass", "no_text",
+    ),
+}  # fmt: skip
 #: options that say how a run goes, and change no number -> how many words follow them
 HOW = {"--existing": 1, "--quiet": 0, "--debug": 0, "--workers": 1}
 
@@ -58,42 +76,122 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="labelled corpus in which the senses of words are counted (default: the corpus itself, if it has labels)",
     )
     group.add_argument("--sense-label", metavar="NAME", help="label that tells the sense (default: sense, else class)")
+    group = parser.add_argument_group("embedding tables (bis2021)")
+    group.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder with the files of word-similarity sets, anywhere in it"
+    )
+    group.add_argument(
+        "--early", type=Path, metavar="DIR", help="folder with tables kept in training, early-NAME.safetensors"
+    )
     add_pass_options(parser)
     add_measure_options(parser)
-    parser.set_defaults(vectors=None)
+    parser.set_defaults(vectors=None, default_of=parser.get_default)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure each model, judge the claims, write and print them."""
-    from limbeck.reproduce.markdown import block_names
-    from limbeck.reproduce.pages import read_page
+    """Gather what the paper's claims are tried on, judge them, write and print them."""
+    paper = paper_named(options.paper)
+    options.model = options.model or list(paper.models)
+    refuse_idle(paper.source, options)
+    gathered = from_runs(paper, options) if paper.source == "runs" else from_tables(paper, options)
+    if gathered is None:  # a dry run
+        return 0
+    found, files = gathered
+    write(found, options.out, page=options.page, files=files)
+    print_findings(found, options.out)
+    return 0
+
+
+def refuse_idle(source: Source, options: argparse.Namespace) -> None:
+    """Options that this paper has no use for are refused, lest somebody trust in them."""
+    idle = [name for name in IDLE[source] if getattr(options, name) != options.default_of(name)]
+    if idle:
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
+        what = "embedding tables, and reads no layer" if source == "tables" else "run folders of all layers"
+        raise UsageError(f"The claims of {options.paper} are tried on {what}; got {named}: leave it out.")
+
+
+def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
+    """Measure each model as `limbeck measure` does, and judge by the run folders."""
     from limbeck.reproduce.results import evaluate
     from limbeck.reproduce.text import default_corpus
 
-    paper = paper_named(options.paper)
-    options.model = options.model or list(paper.models)
     if options.layers is not None:
         raise UsageError("Claims are about all layers of a model; got --layers: leave it out.")
     settings = settings_of(options)
-    out: Path = options.out
-    targets = folders_of(out / "runs", options.model)
-    if options.page is not None:
-        read_page(options.page, block_names(paper))
+    targets = folders_of(options.out / "runs", options.model)
+    check_page(paper, options)
     check_out(options)
     options.corpus = options.corpus or [str(default_corpus())]
     check_before(targets, options)
     if options.dry_run:
         for model in options.model:
             foresee(model, settings, options)
-        return 0
+        return None
     senses = senses_of(options)
     for model, target in zip(options.model, targets, strict=True):
         measure_into(target, model, settings, options, summary=False)
     found = evaluate(paper, targets, senses=senses, command=command_of(options.typed))
-    write(found, out, page=options.page, senses=senses)
-    print_findings(found, out)
-    return 0
+    words = sorted(senses)
+    return found, {"senses.csv": {"word": words, "senses": [senses[word] for word in words]} if senses else {}}
+
+
+def from_tables(paper: Paper, options: argparse.Namespace) -> Gathered | None:
+    """Read each model's embedding table, and judge by that; a matter of seconds, so nothing is resumed."""
+    from limbeck.reproduce.results import try_on
+    from limbeck.reproduce.table_files import columns_of
+    from limbeck.reproduce.table_similarity import find_sets
+    from limbeck.reproduce.table_subjects import Gathering, gather
+    from limbeck.reproduce.text import default_corpus
+    from limbeck.run.folder import EXISTING
+    from limbeck.run.presets import preset_named
+    from limbeck.run.sources import CORPUS_OPTIONS, open_corpus
+
+    preset_named(options.preset)
+    choose(options.existing, EXISTING, what="--existing")
+    names = [folder.name for folder in folders_of(Path(), options.model)]
+    check_page(paper, options)
+    check_out(options)
+    sets, missing = find_sets(options.data)
+    if options.early is not None and not options.early.is_dir():
+        raise InputError(f"{options.early}: --early must be a folder of early tables, there is none: check the path.")
+    how = Gathering(sets, missing, options.early, options.preset, options.seed)
+    given = {name: value for name, value in source_options(options).items() if name in CORPUS_OPTIONS}
+    tables = []
+    for model, name in zip(options.model, names, strict=True):
+        with open_corpus(options.corpus or [str(default_corpus())], **given) as corpus:
+            if options.dry_run:
+                describe_table(model, corpus, name=name)
+                continue
+            if not options.quiet:
+                print(f"{name}: reading its table, counting its tokens in the text", file=sys.stderr)
+            tables.append(gather(model, corpus, how, name=name))
+    if options.dry_run:
+        return None
+    found = try_on(paper, tables, command=command_of(options.typed))
+    return found, {f"tables/{name}": columns for name, columns in columns_of(tables).items()}
+
+
+def describe_table(model: str, corpus: Corpus, *, name: str) -> None:
+    """--dry-run: what would be read, and the memory that it takes."""
+    from limbeck.reproduce.table_sources import open_table
+
+    table = open_table(model, corpus, name=name)
+    rows, dim = table.matrix.shape
+    memory = 6 * 8 * rows * dim / 2**20  # a few copies in float64: repaired, centred, its gradient
+    print(
+        f"{name}: {rows:,} {table.kind} × {dim}, {int(table.counts.sum()):,} tokens, about {memory:,.0f} MB of memory"
+    )
+
+
+def check_page(paper: Paper, options: argparse.Namespace) -> None:
+    """A page with blocks that nobody can fill is refused before anything is measured."""
+    from limbeck.reproduce.markdown import block_names
+    from limbeck.reproduce.pages import read_page
+
+    if options.page is not None:
+        read_page(options.page, block_names(paper))
 
 
 def check_out(options: argparse.Namespace) -> None:
@@ -133,8 +231,11 @@ def command_of(typed: Sequence[str]) -> str:
     return shlex.join(words)
 
 
-def write(found: Reproduction, out: Path, *, page: Path | None, senses: dict[str, int]) -> None:
-    """findings.json, findings.md, senses.csv and figures/; and the generated blocks of a page, with its figures."""
+def write(found: Reproduction, out: Path, *, page: Path | None, files: Mapping[str, Columns]) -> None:
+    """findings.json, findings.md, figures/ and the files with numbers; and a page's generated blocks with its figures.
+
+    Of a file that has no columns this time an older one is removed.
+    """
     from limbeck.reproduce.markdown import blocks, findings_page
     from limbeck.reproduce.pages import blocks_of, read_page, write_page
     from limbeck.reproduce.results import draw_figures, write_json
@@ -142,9 +243,11 @@ def write(found: Reproduction, out: Path, *, page: Path | None, senses: dict[str
     from limbeck.tables import write_csv
 
     draw_figures(found, out / "figures")
-    (out / "senses.csv").unlink(missing_ok=True)
-    if senses:
-        write_csv(out / "senses.csv", {"word": sorted(senses), "senses": [senses[word] for word in sorted(senses)]})
+    for name, columns in files.items():
+        (out / name).unlink(missing_ok=True)
+        if columns:
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            write_csv(out / name, columns)
     write_text(out / "findings.md", findings_page(found))
     write_json(found, out / "findings.json")
     if page is not None:
@@ -172,7 +275,7 @@ def print_findings(found: Reproduction, out: Path) -> None:
         counts[one.verdict] = counts.get(one.verdict, 0) + 1
     lines = [", ".join(f"{verdict}: {count}" for verdict, count in counts.items())]
     lines += [found.note] if found.note else []
-    for line in [*lines, f"{out}: findings.md, findings.json, figures/ and runs/"]:
+    for line in [*lines, f"{out}: findings.md, findings.json, figures/ and {found.paper.source}/"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -142,7 +142,8 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
         # transformers raises almost anything here, and its messages run over many lines.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[0].rstrip(".:") if lines else type(error).__name__
-        near = "".join(f" (did you mean {name}?)" for name in get_close_matches(where.lower(), MINIATURES, n=1, cutoff=0.8))
+        close = get_close_matches(where.lower(), MINIATURES, n=1, cutoff=0.8)
+        near = "".join(f" (did you mean {name}?)" for name in close)
         remedy = "check the files" if options.get("local_files_only") else f"check the name{near} and the network"
         raise InputError(f"The {part} of {where} could not be loaded ({reason}): {remedy}.") from error
     # Weights that are missing are made up at random, in a warning's silence. A pooler is not used here, but it is

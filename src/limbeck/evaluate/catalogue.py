@@ -38,9 +38,25 @@ def tasks(
     groups: list[tuple[Kind, ...]] = [(kind,) for kind in KINDS if kind in asked]
     for kinds in groups or [KINDS]:
         if not any(task.kind in kinds for task in found.values()):
-            of = ", ".join(name for name in wanted if known[name][0].kind in kinds)
-            raise InputError(f"{data_dir}: files of known tasks are needed, got none of {of}: give their folder.")
+            raise _nothing(data_dir, [known[name][0] for name in wanted if known[name][0].kind in kinds])
     return found
+
+
+def find_some(data_dir: str | Path, needed: Sequence[str], others: Sequence[str]) -> dict[str, Task]:
+    """Tasks of limbeck's own table: all of `needed`, and those of `others` that are there; at least one in all."""
+    known = load_table()
+    here = _index(Path(data_dir).expanduser())
+    wanted = [name for name in known if name in needed or name in others]
+    placed = {name: _find(known[name], here, needed=name in needed, root=data_dir) for name in wanted}
+    found = {name: task for name, task in placed.items() if task is not None}
+    if not found:
+        raise _nothing(data_dir, [known[name][0] for name in wanted])
+    return found
+
+
+def _nothing(data_dir: str | Path, wanted: Sequence[Task]) -> InputError:
+    files = ", ".join(str(task.files[0].path) for task in wanted)
+    return InputError(f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder.")
 
 
 def load_table(table: str | Path = TABLE) -> dict[str, list[Task]]:

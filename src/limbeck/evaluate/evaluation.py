@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
 from limbeck.evaluate import significance
-from limbeck.evaluate.correlation import METRICS, Metric, correlation
-from limbeck.evaluate.score import Estimate, Score
+from limbeck.evaluate.correlation import Metric, correlation
+from limbeck.evaluate.score import Score
+from limbeck.evaluate.scoring import check_choices, score_of
 from limbeck.evaluate.significance import DRAWS, Comparison, Test
-from limbeck.evaluate.similarities import Similarities
-from limbeck.evaluate.sts import AGGREGATIONS, Aggregation, Missing, combine, sentence_similarities
+from limbeck.evaluate.sts import Aggregation, Missing, combine, sentence_similarities
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, word_similarities
+from limbeck.vectors.static import StaticVectors
 
 
 def evaluate(
@@ -26,6 +27,7 @@ def evaluate(
     target: Any,
     *,
     name: str = "",
+    repair: Any = None,
     metric: Metric | None = None,
     aggregation: Aggregation = "pooled",
     oov: OutOfVocabulary = "drop",
@@ -37,22 +39,43 @@ def evaluate(
 ) -> Score:
     """The correlation of a target's cosines with what people said of a task's pairs.
 
-    target                task of words: StaticVectors or a mapping from words to vectors, see `word_similarities` for
-                          oov, case and fallback; task of texts: a function from texts to vectors, or two arrays, see
+    target                an encoder with one layer, a target of `limbeck.evaluate.targets`, or StaticVectors; for a
+                          task of words also a mapping from words to vectors, see `word_similarities` for oov, case and
+                          fallback; for a task of texts also a function from texts to vectors, or two arrays, see
                           `sentence_similarities` for missing
     name                  of the target, for tables
+    repair                of an encoder's or a table's vectors, before they are averaged: fitted, or not and then
+                          fitted on the task's own vectors, see `sweep`, which does many at once
     metric, aggregation   which correlation `value` is, the task's metric and pooled unless said; `.estimates` has all
     draws, seed           of the bootstrap behind the intervals
     """
     pairs = task.read() if isinstance(task, Task) else task
-    metric = pairs.metric if metric is None else metric
-    choose(metric, METRICS, what="metric")
-    choose(aggregation, AGGREGATIONS, what="aggregation")
+    check_choices(pairs, metric, aggregation)
+    wanted: dict[str, Any] = {"metric": metric, "aggregation": aggregation, "draws": draws, "seed": seed}
+    known = None
+    if not isinstance(target, Mapping | tuple | list):
+        from limbeck.evaluate.targets import as_target  # torch loads with it
+
+        policy = {"oov": oov, "case": case, "fallback": fallback} if isinstance(target, StaticVectors) else {}
+        known = as_target(target, name=name, **policy)
+    if known is not None:
+        from limbeck.evaluate.sweeping import sweep
+
+        if len(known.layers) > 1:
+            raise UsageError(
+                f"One score is of one layer, {known.name} has {len(known.layers)}: load it with one, or use sweep."
+            )
+        (score,) = sweep(pairs, known, repairs={"": repair}, missing=missing, **wanted)
+        return score
+    if repair is not None:
+        raise UsageError(
+            f"A repair is for the vectors of an encoder or a table, got {type(target).__name__}: repair it beforehand."
+        )
     if pairs.kind == "wordsim":
         found = word_similarities(pairs.first, pairs.second, target, oov=oov, case=case, fallback=fallback)
     else:
         found = sentence_similarities(pairs.first, pairs.second, target, missing=missing)
-    return _score(pairs, found, name=name, metric=metric, aggregation=aggregation, draws=draws, seed=seed)
+    return score_of(pairs, found, name=name, **wanted)
 
 
 def compare(
@@ -123,73 +146,3 @@ def compare_all(
     for row, adjusted in zip(rows, significance.holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = adjusted
     return rows
-
-
-def _score(
-    pairs: Pairs,
-    found: Similarities,
-    *,
-    name: str,
-    metric: Metric,
-    aggregation: Aggregation,
-    draws: int,
-    seed: int,
-) -> Score:
-    kept = found.kept
-    shares = {"": (len(pairs), found.coverage)}  # pairs and coverage, of the whole and of subsets
-    for subset, rows in pairs.rows_of_subsets().items():
-        shares[subset] = (len(rows), float(found.found[rows].mean()))
-    x, gold = found.values[kept], pairs.gold[kept]
-    place = np.full(len(pairs), -1, dtype=np.int64)  # of each pair among those kept
-    place[kept] = np.arange(len(kept))
-    parts = {subset: place[rows][place[rows] >= 0] for subset, rows in pairs.rows_of_subsets().items()}
-    estimates: dict[tuple[Metric, Aggregation, str], Estimate] = {}
-    for measure in METRICS:
-        values = {part: correlation(x[rows], gold[rows], metric=measure) for part, rows in parts.items()}
-        drawn = {
-            part: significance.bootstrap_draws(
-                [x[rows]], gold[rows], metric=measure, draws=draws, seed=seed, name=part
-            )[0]
-            for part, rows in parts.items()
-        }
-        sizes = {part: len(rows) for part, rows in parts.items()}
-        pooled = correlation(x, gold, metric=measure)
-        pooled_draws = significance.bootstrap_draws([x], gold, metric=measure, draws=draws, seed=seed)[0]
-        for way in AGGREGATIONS if parts else AGGREGATIONS[:1]:
-            value = float(combine(pooled, values, sizes, aggregation=way))
-            low, high = significance.percentiles(combine(pooled_draws, drawn, sizes, aggregation=way))
-            estimates[measure, way, ""] = Estimate(value, low, high, len(x), *shares[""])
-        for part in parts:
-            low, high = significance.percentiles(drawn[part])
-            estimates[measure, "pooled", part] = Estimate(values[part], low, high, sizes[part], *shares[part])
-    main = estimates.get((metric, aggregation, "")) or estimates[metric, "pooled", ""]
-    return Score(
-        task=pairs.name,
-        target=name,
-        metric=metric,
-        aggregation=aggregation if parts else "pooled",
-        value=main.value,
-        low=main.low,
-        high=main.high,
-        n=len(x),
-        total=len(pairs),
-        coverage=found.coverage,
-        dropped={**pairs.dropped, **found.dropped},
-        settings=found.settings,
-        notes=(*pairs.notes, *_undefined(estimates)),
-        estimates=estimates,
-        rows=kept,
-        similarity=x,
-        gold=gold,
-        subset_of=np.array([pairs.subsets[row] for row in kept] if parts else [""] * len(kept), dtype=np.str_),
-    )
-
-
-def _undefined(estimates: Mapping[tuple[Metric, Aggregation, str], Estimate]) -> list[str]:
-    """Why correlations are NaN, in the whole and in subsets."""
-    notes = []
-    for (metric, aggregation, subset), estimate in estimates.items():
-        if (metric, aggregation) == ("spearman", "pooled") and np.isnan(estimate.value):
-            why = "fewer than two pairs" if estimate.n < 2 else "all cosines or all gold scores are equal"
-            notes.append(f"undefined{f' in {subset}' if subset else ''}: {why}")
-    return notes

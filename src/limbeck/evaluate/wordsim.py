@@ -19,6 +19,7 @@ Case = Literal["either", "keep", "lower"]
 Vector = NDArray[np.float64]
 NOT_FOUND = "a word has no vector"
 ZERO = "a word's vector is zero"
+ROUNDING = 1e-6  #: a mean below this part of the vectors' root mean square norm is what rounding left of a zero
 
 
 class WordVectors(Protocol):
@@ -54,15 +55,12 @@ def word_similarities(
     >>> found.values.round(3), found.coverage, dict(found.dropped)
     (array([0.6, nan]), 0.5, {'a word has no vector': 1})
     """
-    choose(oov, get_args(OutOfVocabulary), what="oov")
-    choose(case, get_args(Case), what="case")
+    check_policy(oov, case, fallback)
     if not (hasattr(vectors, "__contains__") and hasattr(vectors, "__getitem__")):
         raise UsageError(
             f"A target for word similarity must map words to vectors, got {type(vectors).__name__}: give StaticVectors "
             "or a dict."
         )
-    if (oov == "fallback") != (fallback is not None):
-        raise UsageError("oov='fallback' and a fallback go together, got one without the other: give both or neither.")
     words = list(dict.fromkeys([*first, *second]))
     place = {word: row for row, word in enumerate(words)}
     rows = np.array([[place[a], place[b]] for a, b in zip(first, second, strict=True)], dtype=np.int64).reshape(-1, 2)
@@ -71,10 +69,10 @@ def word_similarities(
     found = np.array([vector is not None for vector in own], dtype=bool)
     used = list(own)
     if oov == "mean" and not found.all():
-        mean = _mean(vectors)
+        mean = mean_of(vectors)
         used = [mean if vector is None else vector for vector in own]
     elif fallback is not None:
-        used = [_ask(word, fallback) if vector is None else vector for word, vector in zip(words, own, strict=True)]
+        used = [ask(word, fallback) if vector is None else vector for word, vector in zip(words, own, strict=True)]
     there = np.array([vector is not None for vector in used], dtype=bool)
 
     values = cosines(*_matrices(rows, words, used))  # NaN where a side is zero or missing
@@ -93,15 +91,28 @@ def word_similarities(
     )
 
 
+def check_policy(oov: str, case: str, fallback: Fallback | None) -> None:
+    """Refuse policies that are not there, or that do not go together."""
+    choose(oov, get_args(OutOfVocabulary), what="oov")
+    choose(case, get_args(Case), what="case")
+    if (oov == "fallback") != (fallback is not None):
+        raise UsageError("oov='fallback' and a fallback go together, got one without the other: give both or neither.")
+
+
+def spellings(word: str, case: Case) -> tuple[str, ...]:
+    """Under which spellings a word is looked up, one after the other."""
+    return {"keep": (word,), "lower": (word.lower(),), "either": (word, word.lower())}[case]
+
+
 def _look_up(word: str, vectors: WordVectors, case: Case) -> Vector | None:
-    spellings = {"keep": (word,), "lower": (word.lower(),), "either": (word, word.lower())}[case]
-    for spelling in spellings:
+    for spelling in spellings(word, case):
         if spelling in vectors:
             return _vector(vectors[spelling], spelling)
     return None
 
 
-def _ask(word: str, fallback: Fallback) -> Vector | None:
+def ask(word: str, fallback: Fallback) -> Vector | None:
+    """What a function or a mapping has for a word; None for nothing."""
     if callable(fallback):
         vector = fallback(word)
         return None if vector is None else _vector(vector, word)
@@ -115,20 +126,23 @@ def _vector(vector: ArrayLike, word: str) -> Vector:
     return array
 
 
-def _mean(vectors: WordVectors) -> Vector:
+def mean_of(vectors: WordVectors) -> Vector:
+    """The mean of all vectors; zero where it is no more than rounding, as of vectors that were centered."""
     total: Any = 0.0
-    count = 0
+    squares, count = 0.0, 0
     if isinstance(vectors, StaticVectors):
-        total, count = vectors.matrix.sum(axis=0, dtype=np.float64), len(vectors)
+        parts: Iterable[Any] = (vectors.matrix[at : at + 4096] for at in range(0, len(vectors), 4096))
     elif hasattr(vectors, "values"):
-        rows: Iterable[ArrayLike] = vectors.values()
-        for row in rows:
-            total, count = total + np.asarray(row, dtype=np.float64), count + 1
+        parts = (np.asarray(row)[None] for row in vectors.values())
     else:
         raise UsageError("oov='mean' needs all vectors: give StaticVectors or a dict, or choose another policy.")
+    for part in parts:
+        rows = part.astype(np.float64)
+        total, squares, count = total + rows.sum(axis=0), squares + float((rows * rows).sum()), count + len(rows)
     if not count:
         raise InputError("oov='mean' needs at least one vector, got none: give vectors or choose another policy.")
-    return np.asarray(total / count)
+    mean = np.asarray(total / count)
+    return mean if mean @ mean > ROUNDING**2 * squares / count else np.zeros_like(mean)
 
 
 def _matrices(rows: NDArray[np.int64], words: Sequence[str], vectors: Sequence[Vector | None]) -> tuple[Vector, Vector]:

@@ -11,12 +11,14 @@ from limbeck.measures.contextuality import (
     self_similarity,
 )
 from limbeck.measures.isotropy import isoscore, log10_isotropy, log10_isotropy_one_sign
+from limbeck.measures.local import LocalIsotropy, local_isotropy
 from limbeck.measures.mev import mev, mev_centered, mev_truncated_svd
 from limbeck.measures.norms import mean_norm
 from limbeck.measures.result import Result, WordResult
 from limbeck.measures.spectrum import effective_rank, participation_ratio
 
 __all__ = [
+    "LocalIsotropy",
     "Result",
     "WordResult",
     "anisotropy",
@@ -24,6 +26,7 @@ __all__ = [
     "intra_sentence_similarity",
     "intra_sentence_similarity_matched",
     "isoscore",
+    "local_isotropy",
     "log10_isotropy",
     "log10_isotropy_one_sign",
     "mean_norm",

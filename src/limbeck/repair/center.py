@@ -8,8 +8,9 @@ import torch
 
 from limbeck.accumulators import UnitSums
 from limbeck.errors import LimbeckError
+from limbeck.measures.rows import blocks
 from limbeck.repair.repair import Learned, Repair
-from limbeck.repair.sums import Form, Sums, blocks, check_layer
+from limbeck.repair.sums import Form, Sums, check_layer
 
 
 class Summed(Repair):

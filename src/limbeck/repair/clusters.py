@@ -8,13 +8,15 @@ import numpy as np
 import torch
 
 from limbeck.errors import LimbeckError, choose
-from limbeck.repair.kmeans import STARTING_ROWS, lloyd, nearest, starting_centers
+from limbeck.measures.kmeans import STARTING_ROWS, lloyd, nearest, starting_centers
+from limbeck.measures.rows import blocks
 from limbeck.repair.repair import Learned, Repair, check_whole
-from limbeck.repair.sums import Sums, blocks, principal
+from limbeck.repair.sums import Sums, principal
 from limbeck.seeds import generator_for
 
 Rows = tuple[torch.Tensor, torch.Tensor]  # (n, d) and their weights (n,)
 STARTS = ("k-means++", "random")
+ROUNDING = 64  #: vectors shorter than so many roundings of what they were before are nothing
 
 
 class ClusterRemoval(Repair):
@@ -35,7 +37,8 @@ class ClusterRemoval(Repair):
 
     A cluster that is empty at the end is dropped; fewer different vectors than clusters give as many clusters as there
     are different ones. A cluster has at most as many components as directions with variance (`removed_`), so a cluster
-    of one vector is centered, and nothing more.
+    of one vector is centered, and nothing more. Where all of a cluster's directions are removed nothing is left of its
+    vectors but rounding, and they become zero.
 
     `partial_fit` keeps centers that are given by `init`, which is exact: the same as `fit` with one iteration, in any
     batches. Else it waits for 20,000 vectors, or until a result is asked for, and clusters these, as `fit` would; from
@@ -143,7 +146,9 @@ class ClusterRemoval(Repair):
         parts = x.index_select(0, order).split(sizes)
         for part, mean, directions in zip(parts, learned["means_"], learned["components_"], strict=True):
             centered = part - mean
-            repaired.append(torch.addmm(centered, centered @ directions.T, directions, alpha=-1.0))
+            rest = torch.addmm(centered, centered @ directions.T, directions, alpha=-1.0)
+            least = ROUNDING * torch.finfo(x.dtype).eps * torch.linalg.vector_norm(part, dim=1, keepdim=True)
+            repaired.append(torch.where(torch.linalg.vector_norm(rest, dim=1, keepdim=True) > least, rest, 0.0))
         return torch.cat(repaired).index_select(0, order.argsort())
 
 

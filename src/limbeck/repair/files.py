@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +40,38 @@ def as_torch(repair: Any) -> torch.nn.Module:
     return modules[0] if isinstance(repair, Repair) else torch.nn.Sequential(*modules)
 
 
-def save(repair: Any, path: str | Path) -> None:
+def save(repair: Any, path: str | Path, *, about: Mapping[str, Any] | None = None) -> None:
     """Write a fitted repair, or a Pipeline of repairs, to a safetensors file.
 
     The metadata's `limbeck_repair` is JSON: the format, whether it is a chain, and of each step its name, class and
-    parameters. The arrays of step i are named `i.mean_` and so on.
+    parameters; under `about` what you have to say of it, which `read_about` gives back. The arrays of step i are named
+    `i.mean_` and so on.
     """
+    arrays, steps = _parts(repair)
+    told: dict[str, Any] = {"format": FORMAT, "chain": isinstance(repair, Pipeline), "steps": steps}
+    if about:
+        told["about"] = dict(about)
+    with atomic(Path(path)) as temporary:
+        temporary.write_bytes(to_bytes(arrays, metadata={KEY: json.dumps(told, sort_keys=True)}))
+
+
+def fingerprint_of(repair: Any) -> str:
+    """Changes whenever a fitted repair, or a Pipeline of them, would do something else."""
+    arrays, steps = _parts(repair)
+    digest = hashlib.blake2b(json.dumps(steps, sort_keys=True).encode(), digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def describe(repair: Any) -> list[dict[str, Any]]:
+    """Class and parameters of each step, without arrays."""
+    return [{"class": step["class"], "params": step["params"]} for step in _parts(repair)[1]]
+
+
+def _parts(repair: Any) -> tuple[State, list[dict[str, Any]]]:
+    """The arrays of all steps, and what else is to be known of each."""
     arrays: State = {}
     steps = []
     for number, (name, step) in enumerate(steps_of(repair)):
@@ -66,33 +94,50 @@ def save(repair: Any, path: str | Path) -> None:
                 "feature_names": None if names is None else [str(n) for n in names],
             }
         )
-    about = {"format": FORMAT, "chain": isinstance(repair, Pipeline), "steps": steps}
-    with atomic(Path(path)) as temporary:
-        temporary.write_bytes(to_bytes(arrays, metadata={KEY: json.dumps(about, sort_keys=True)}))
+    return arrays, steps
 
 
 def load(path: str | Path) -> Any:
     """Read what `save` wrote: a fitted repair, or a Pipeline of them."""
     path = Path(path)
+    arrays, about = _read(path)
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: a safetensors file is needed, and this cannot be read as one ({error}).") from error
-    if KEY not in metadata:
-        raise InputError(f"{path}: a file of a fitted repair is needed; this safetensors file holds something else.")
-    try:
-        about = json.loads(metadata[KEY])
-        if about["format"] != FORMAT:
-            raise InputError(f"{path}: repair format {about['format']}, this limbeck reads {FORMAT}: fit it again.")
         steps = [(told["name"], _restored(told, number, arrays)) for number, told in enumerate(about["steps"])]
         return Pipeline(steps) if about["chain"] else steps[0][1]
     except LimbeckError as error:
         raise error if isinstance(error, InputError) else InputError(f"{path}: {error}") from error
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as error:
-        told = str(error).partition("\n")[0]
-        raise InputError(f"{path}: the file is damaged, its parts do not fit together ({told}).") from error
+        raise _damaged(path, error) from error
+
+
+def read_about(path: str | Path) -> dict[str, Any]:
+    """What was said of a repair when it was saved: of what model, text and layer it is. Nothing is nothing said."""
+    told: dict[str, Any] = _read(Path(path), arrays=False)[1].get("about", {})
+    return told
+
+
+def _read(path: Path, *, arrays: bool = True) -> tuple[State, dict[str, Any]]:
+    """The arrays of a file, and its metadata, checked as far as its format."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            found = {name: file.get_tensor(name) for name in file.keys()} if arrays else {}  # noqa: SIM118 (no mapping)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: a safetensors file is needed, and this cannot be read as one ({error}).") from error
+    if KEY not in metadata:
+        raise InputError(f"{path}: a file of a fitted repair is needed; this safetensors file holds something else.")
+    try:
+        about: dict[str, Any] = json.loads(metadata[KEY])
+        if about["format"] != FORMAT:
+            raise InputError(f"{path}: repair format {about['format']}, this limbeck reads {FORMAT}: fit it again.")
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, error) from error
+    return found, about
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    told = str(error).partition("\n")[0]
+    return InputError(f"{path}: the file is damaged, its parts do not fit together ({told}).")
 
 
 def _restored(told: dict[str, Any], number: int, arrays: State) -> Repair:

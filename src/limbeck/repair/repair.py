@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from limbeck.errors import LimbeckError, MissingExtra
-from limbeck.repair.sums import blocks, narrow
+from limbeck.measures.rows import blocks, narrow
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin

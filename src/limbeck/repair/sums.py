@@ -9,22 +9,9 @@ import torch
 from limbeck.accumulators import Moments
 from limbeck.accumulators.moments import symmetric_products
 from limbeck.errors import LimbeckError
+from limbeck.measures.rows import blocks, narrow
 
 Form = Literal["mean", "diagonal", "full"]
-
-#: rows taken at once: float32 products are summed over no more of them before float64 takes over, and on the CPU what
-#: is made of them stays in the cache
-ROWS_AT_ONCE = {"cpu": 2048, "cuda": 131_072}
-
-
-def blocks(x: torch.Tensor) -> range:
-    """Where the blocks of rows of x begin; their length is the range's step."""
-    return range(0, len(x), ROWS_AT_ONCE.get(x.device.type, 2048))
-
-
-def narrow(x: torch.Tensor) -> torch.dtype:
-    """The dtype that x is computed with: its own, float32 for what is narrower."""
-    return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
 def check_layer(layer: int, layers: int, *, n: int) -> None:

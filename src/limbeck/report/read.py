@@ -90,8 +90,8 @@ def read_run(folder: Path) -> Run:
         positions=place(layers),
         measures=measures,
         frequency=_read_frequency(folder / "frequency.csv", layers),
-        spectra=_read_by_layer(folder / "spectra.parquet", "index", "centered", layers),
-        shares=_read_by_layer(folder / "dimensions.parquet", "dimension", "share", layers),
+        spectra=read_by_layer(folder / "spectra.parquet", "index", "centered", layers),
+        shares=read_by_layer(folder / "dimensions.parquet", "dimension", "share", layers),
     )
 
 
@@ -144,7 +144,7 @@ def _read_frequency(path: Path, layers: Sequence[str]) -> list[dict[str, Floats]
     return [{column: values[names == layer] for column, values in columns.items()} for layer in layers]
 
 
-def _read_by_layer(path: Path, index: str, column: str, layers: Sequence[str]) -> Floats:
+def read_by_layer(path: Path, index: str, column: str, layers: Sequence[str]) -> Floats:
     """A column of a Parquet file with a row a layer and index, as (layers, d)."""
     parquet = need("pyarrow.parquet", purpose="Reading Parquet")
     if not path.is_file():

@@ -10,7 +10,8 @@ from functools import partial
 
 from limbeck.reproduce import published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
-from limbeck.reproduce.findings import Claim, Finding, Judgement, Kind, Paper, Published, Rule
+from limbeck.reproduce.findings import Block, Claim, Finding, Judgement, Kind, Paper, Published, Rule
+from limbeck.reproduce.layer_blocks import beside, models, words
 from limbeck.reproduce.layer_figures import CAPTIONS, FIGURES, TABLES
 from limbeck.reproduce.rules import (
     all_layers_but_one_above,
@@ -342,7 +343,8 @@ PAPER = Paper(
     claims=(*ANISOTROPY, *SELF_SIMILARITY, *WORDS, *INTRA_SENTENCE, *MEV, *TABLE_1),
     figures=FIGURES,
     captions=CAPTIONS,
-    tables=TABLES,
+    blocks={"models": Block("Models and text", models), "words": Block("Words", words)},
+    tables={name: beside(columns) for name, columns in TABLES.items()},
     numbers=published.shipped_subjects(),
     is_own=published.is_own_model,
     last=tuple(_question(measure) for measure in BASELINES),

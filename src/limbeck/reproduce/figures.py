@@ -17,6 +17,7 @@ from limbeck.report.layout import Grid, Key, band, label_bottom, lay_out, layer_
 from limbeck.report.read import Run, place
 from limbeck.report.style import COLOURS, INK, PURPOSE, QUIET, line_of
 from limbeck.reproduce.estimates import minus
+from limbeck.reproduce.findings import Tried
 from limbeck.reproduce.subjects import Subject
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _has(one: Subject, line: tuple[str, str]) -> bool:
     return line in one.curves
 
 
-def as_run(one: Subject) -> Run:
+def as_run(one: Tried) -> Run:
     """What the layout needs of a model: its name and layers."""
     nothing = np.empty((0, 0))
     return Run(Path(), one.name, 0, one.layers, place(one.layers), {}, (), nothing, nothing)

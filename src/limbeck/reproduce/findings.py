@@ -4,15 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
-from limbeck.reproduce.subjects import Subject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from limbeck.reproduce.results import Reproduction
+
 Kind = Literal["figure", "claim", "table", "question"]
+#: what a paper's claims are tried on: run folders of `limbeck measure`, or embedding tables
+Source = Literal["runs", "tables"]
+#: in the place of a model's name, where a claim is about all models at once, about the paper's, or about none
+TOGETHER, PUBLISHED, MADE = "all models", "published all models", "made points"
+
+
+class Tried(Protocol):
+    """What claims are tried on: a model under its name, measured here or by the paper. Papers know more of theirs.
+
+    family   which of the paper's kinds of model it is like
+    account  what was done to it and with which settings, as run.json has it; empty for a paper's own numbers
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def family(self) -> str: ...
+    @property
+    def layers(self) -> tuple[str, ...]: ...
+    @property
+    def account(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -36,11 +59,17 @@ class Judgement:
 class Rule:
     """When a claim is held: in words, and as a function of a model and of all the models beside it.
 
+    judge     asked of each model: the model, and all of them
+    together  in its place for a claim about all models at once, such as a correlation over models
+    alone     in its place for a claim about no model, such as one on made points
+
     A rule without a function is about other findings; see `Paper.last`.
     """
 
     text: str
-    judge: Callable[[Subject, Sequence[Subject]], Judgement] | None = None
+    judge: Callable[[Any, Sequence[Any]], Judgement] | None = None
+    together: Callable[[Sequence[Any]], Judgement] | None = None
+    alone: Callable[[], Judgement] | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +121,14 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Block:
+    """A part of a page that only this paper has: its title in findings.md, and what writes it."""
+
+    title: str
+    make: Callable[[Reproduction], str]
+
+
+@dataclass(frozen=True)
 class Paper:
     """Everything `limbeck reproduce` knows of a paper; a module a paper has one.
 
@@ -100,7 +137,9 @@ class Paper:
     last     claims about the findings before them
     figures  file name -> what draws it from the models measured and the paper's own
     captions of the figures
-    tables   file name of a figure -> columns of layers.csv that a page lists beside it
+    blocks   name -> a part of the page of this paper's own; "models" says what was tried, and how
+    tables   file name of a figure -> what writes the numbers that a page lists beside it
+    source   what the claims are tried on, and so how it is gathered
     numbers  the paper's own numbers, as subjects
     is_own   whether a model measured here is one of the paper's, so that its numbers can be compared
     """
@@ -110,15 +149,17 @@ class Paper:
     citation: str
     models: tuple[str, ...]
     claims: tuple[Claim, ...]
-    figures: Mapping[str, Callable[[Sequence[Subject], Sequence[Subject]], Figure]]
+    figures: Mapping[str, Callable[[Sequence[Any], Sequence[Any]], Figure]]
     captions: Mapping[str, str]
-    tables: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    numbers: tuple[Subject, ...] = ()
-    is_own: Callable[[Subject], bool] = lambda subject: False
-    last: tuple[Callable[[Sequence[Finding], Sequence[Subject]], Finding], ...] = ()
+    blocks: Mapping[str, Block]
+    tables: Mapping[str, Callable[[Reproduction], str]] = field(default_factory=dict)
+    source: Source = "runs"
+    numbers: tuple[Tried, ...] = ()
+    is_own: Callable[[Any], bool] = lambda subject: False
+    last: tuple[Callable[[Sequence[Finding], Sequence[Any]], Finding], ...] = ()
 
 
-def judge_all(paper: Paper, subjects: Sequence[Subject]) -> list[Finding]:
+def judge_all(paper: Paper, subjects: Sequence[Tried]) -> list[Finding]:
     """Every claim of a paper on these models."""
     findings = [judge(claim, subjects, paper.numbers) for claim in paper.claims]
     for about in paper.last:
@@ -126,13 +167,21 @@ def judge_all(paper: Paper, subjects: Sequence[Subject]) -> list[Finding]:
     return findings
 
 
-def judge(claim: Claim, subjects: Sequence[Subject], numbers: Sequence[Subject] = ()) -> Finding:
+def judge(claim: Claim, subjects: Sequence[Tried], numbers: Sequence[Tried] = ()) -> Finding:
     """One claim on these models, and on the paper's own numbers where they are enough for the rule."""
-    if claim.rule is None or claim.rule.judge is None:
+    rule = claim.rule
+    if rule is not None and rule.alone is not None:
+        found = rule.alone()
+        return Finding(claim, found.verdict, found.why, {MADE: found})
+    if rule is not None and rule.together is not None:
+        models = _judge_together(rule.together, about(claim, subjects), name=TOGETHER)
+        published = _judge_together(rule.together, about(claim, numbers), name=PUBLISHED)
+    elif rule is not None and rule.judge is not None:
+        ask = rule.judge
+        models = {one.name: _judged(partial(ask, one, subjects)) for one in about(claim, subjects)}
+        published = {one.name: _judged(partial(ask, one, numbers)) for one in about(claim, numbers)}
+    else:
         return Finding(claim, Verdict.UNSHOWN, claim.pending)
-    ask = claim.rule.judge
-    models = {one.name: _judge_one(ask, one, subjects) for one in about(claim, subjects)}
-    published = {one.name: _judge_one(ask, one, numbers) for one in about(claim, numbers)}
     published = {name: found for name, found in published.items() if found.verdict is not Verdict.UNSHOWN}
     if not models:
         why = f"no model of the kind of {' or '.join(claim.families)}"
@@ -140,16 +189,20 @@ def judge(claim: Claim, subjects: Sequence[Subject], numbers: Sequence[Subject] 
     return Finding(claim, every(found.verdict for found in models.values()), _told(models), models, published)
 
 
-def about(claim: Claim, subjects: Sequence[Subject]) -> list[Subject]:
+def about(claim: Claim, subjects: Sequence[Tried]) -> list[Tried]:
     """Those that a claim is about."""
     return [one for one in subjects if not claim.families or one.family in claim.families]
 
 
-def _judge_one(
-    ask: Callable[[Subject, Sequence[Subject]], Judgement], subject: Subject, beside: Sequence[Subject]
-) -> Judgement:
+def _judge_together(
+    ask: Callable[[Sequence[Any]], Judgement], subjects: Sequence[Tried], *, name: str
+) -> dict[str, Judgement]:
+    return {name: _judged(partial(ask, subjects))} if subjects else {}
+
+
+def _judged(ask: Callable[[], Judgement]) -> Judgement:
     try:
-        return ask(subject, beside)
+        return ask()
     except CannotShow as reason:
         return Judgement(Verdict.UNSHOWN, str(reason))
 

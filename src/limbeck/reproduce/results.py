@@ -13,8 +13,8 @@ from limbeck import __version__
 from limbeck.report.figures import save_figure
 from limbeck.report.style import styled
 from limbeck.reproduce.estimates import Estimate
-from limbeck.reproduce.findings import Finding, Judgement, Paper, judge_all
-from limbeck.reproduce.subjects import Subject, read_subjects
+from limbeck.reproduce.findings import Finding, Judgement, Paper, Tried, judge_all
+from limbeck.reproduce.subjects import read_subjects
 from limbeck.state import write_text
 
 FORMAT = 1
@@ -24,11 +24,12 @@ FORMAT = 1
 class Reproduction:
     """What became of a paper's claims on some models.
 
-    command  that made it, for the reader who wants it again
+    subjects  what the claims were tried on, of the kind that the paper's rules know
+    command   that made it, for the reader who wants it again
     """
 
     paper: Paper
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Any, ...]
     findings: tuple[Finding, ...]
     command: str = ""
 
@@ -72,7 +73,11 @@ def evaluate(
 
     senses  in how many senses words stand in the text (`count_senses`)
     """
-    subjects = read_subjects([Path(folder) for folder in folders], senses=senses)
+    return try_on(paper, read_subjects([Path(folder) for folder in folders], senses=senses), command=command)
+
+
+def try_on(paper: Paper, subjects: Sequence[Tried], *, command: str = "") -> Reproduction:
+    """Judge every claim of a paper on what was gathered."""
     return Reproduction(paper, tuple(subjects), tuple(judge_all(paper, subjects)), command)
 
 
@@ -99,7 +104,7 @@ def draw_figures(
             figure.clear()
 
 
-def _model(one: Subject, paper: Paper) -> dict[str, Any]:
+def _model(one: Tried, paper: Paper) -> dict[str, Any]:
     source = one.account.get("source") or {}
     return {
         "name": one.name,

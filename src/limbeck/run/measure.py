@@ -28,7 +28,7 @@ from limbeck.run.sample import sample_table
 from limbeck.run.settings import MeasureSettings, accumulators_for
 from limbeck.run.sources import open_source
 from limbeck.state import write_text
-from limbeck.stream import Passed, Plan, Source, TextSource, run_pass
+from limbeck.stream import Passed, Plan, Source, run_pass
 from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
@@ -65,7 +65,7 @@ def measure(
     1.0
     """
     settings = settings or MeasureSettings()
-    options.setdefault("units", settings.rules.units)
+    options.setdefault("preset_units", settings.rules.units)
     source = open_source(model, corpus, vectors=vectors, **options)
     if out is None:
         return measure_source(source, settings=settings, workers=workers, progress=progress)[0]
@@ -137,8 +137,8 @@ def check_any(passed: Passed) -> None:
         )
 
 
-def check_same(folder: RunFolder, source: Source, settings: MeasureSettings) -> None:
-    """Refuse to take a finished run for one of another model, text or settings."""
+def check_same(state: Path, source: Source, settings: MeasureSettings) -> None:
+    """Refuse to take a finished run, known by its state, for one of another model, text or settings."""
     identity = identity_of(
         source,
         settings.as_dict(),
@@ -146,7 +146,7 @@ def check_same(folder: RunFolder, source: Source, settings: MeasureSettings) -> 
         choice=settings.choice,
         deduplicate=settings.rules.deduplicate,
     )
-    Checkpoint(folder.state, identity).load_plan()
+    Checkpoint(state, identity).load_plan()
 
 
 def save(
@@ -164,7 +164,7 @@ def save(
     write_csv(folder / "frequency.csv", frequency_table(measured))
     write_parquet(folder / "spectra.parquet", spectrum_table(measured))
     write_parquet(folder / "dimensions.parquet", dimension_table(measured))
-    corpus: Corpus | None = source.corpus if keep_text and isinstance(source, TextSource) else None
+    corpus: Corpus | None = getattr(source, "corpus", None) if keep_text else None
     write_parquet(folder / "sample.parquet", sample_table(measured, corpus))
     write_text(
         folder / "run.json", json.dumps(account(measured, source, settings, passed), indent=2, default=str) + "\n"

@@ -28,10 +28,21 @@ def open_source(
     vectors: str | Path | None = None,
     text_unit: str = "sentence",
     batch_tokens: int | None = None,
-    units: str = "words",
+    units: str | None = None,
+    preset_units: str = "words",
+    repair: Any = None,
     **options: Any,
 ) -> Source:
-    """A source: `vectors` alone, or `model` and `corpus` with their options."""
+    """A source: `vectors` alone, or `model` and `corpus` with their options.
+
+    `units` are asked for, and a model that knows words alone refuses others; where none are, `preset_units` are
+    those of a model that has a choice. `repair` is applied inside the pass: a file of `limbeck.repair.save`, a folder
+    of `limbeck repair`, or what was fitted, one repair for every layer or {layer: repair}.
+    """
+    if repair is not None:
+        own: dict[str, Any] = {"text_unit": text_unit, "batch_tokens": batch_tokens}
+        own |= {"units": units, "preset_units": preset_units}
+        return repaired(open_source(model, corpus, vectors=vectors, **own, **options), repair)
     if vectors is not None:
         if model is not None or corpus is not None:
             raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
@@ -43,9 +54,20 @@ def open_source(
         raise UsageError("a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).")
     corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
     text = open_corpus(corpus, **corpus_options)
-    encoder = open_encoder(model, units=units, batch_tokens=batch_tokens, **options)
+    encoder = open_encoder(model, units=units or preset_units, batch_tokens=batch_tokens, **options)
+    if units is not None and encoder.units != units:
+        raise UsageError(f"units are {encoder.units} for {encoder.name}, which has no {units}: leave --units out.")
     budget = batch_tokens or getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
     return TextSource(text, encoder, choose_unit(text_unit), int(budget))
+
+
+def repaired(source: Source, repair: Any) -> Source:
+    """The source with its vectors repaired; a path is read."""
+    from limbeck.repair import RepairedSource, load_repairs  # scikit-learn is an extra
+
+    if isinstance(repair, str | Path):
+        repair = load_repairs(repair, model=source.name)
+    return RepairedSource(source, repair)
 
 
 def open_corpus(corpus: Any, **options: Any) -> Corpus:

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from limbeck.stream.collect import Collected, collect, collect_texts
+    from limbeck.stream.collected import Collected, collect, collect_texts
     from limbeck.stream.plan import Choice, Plan, Shard
     from limbeck.stream.run import Consumer, Passed, run_pass, stream, survey
     from limbeck.stream.sources import Source, TextSource, VectorSource
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    **dict.fromkeys(("Collected", "collect", "collect_texts"), "collect"),
+    **dict.fromkeys(("Collected", "collect", "collect_texts"), "collected"),
     **dict.fromkeys(("Choice", "Plan", "Shard"), "plan"),
     **dict.fromkeys(("Consumer", "Passed", "run_pass", "stream", "survey"), "run"),
     **dict.fromkeys(("Source", "TextSource", "VectorSource"), "sources"),

@@ -67,7 +67,8 @@ def read_tokens(folder: Path) -> dict[int, str]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
     except Exception as error:
         raise InputError(
-            f"{folder}: a tokenizer is needed, got none that loads ({error}): add tokenizer.json."
+            f"{folder}: a tokenizer is needed, got none that loads ({(str(error).splitlines() or [''])[0]}): "
+            "add tokenizer.json."
         ) from error
     return {number: token for token, number in tokenizer.get_vocab().items()}
 

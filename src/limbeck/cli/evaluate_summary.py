@@ -1,0 +1,127 @@
+"""What an evaluation prints at its end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from limbeck.evaluate.suites import Scored, Suite
+    from limbeck.evaluate.tuning import Tuning
+
+
+def print_summary(
+    scores: Sequence[tuple[Suite, Sequence[Scored]]],
+    compared: Sequence[Mapping[str, Any]],
+    tuned: Sequence[Tuning],
+    out: Path | None,
+) -> None:
+    """Scores task by task, averages by kind of task, differences from the first column, what was tuned."""
+    console = Console(width=None if Console().is_terminal else 120)
+    for one in tuned:
+        console.print(tuned_table(one), markup=False)
+    console.print(score_table(scores), markup=False)
+    if averaged := averages(scores):
+        console.print(average_table(averaged), markup=False)
+    first = scores[0][1][0].target
+    shown = [row for row in compared if row["other"] == first]
+    if shown:
+        console.print(comparison_table(shown, first, len(compared)), markup=False)
+    for note in notes_of(scores):
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+    if out is not None:
+        files = ", ".join(sorted(f"{path.name}/" if path.is_dir() else path.name for path in out.iterdir()))
+        console.print(f"{out}: {files}", markup=False, highlight=False, soft_wrap=True)
+
+
+def notes_of(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> list[str]:
+    """What must be known of the tasks and scores, and what was left out, each once."""
+    found: list[str] = []
+    for _, columns in scores:
+        for score in columns:
+            found += [f"{score.task}: {note}" for note in score.notes]
+            alike = all(score.dropped == other.dropped for other in columns)
+            whose = score.task if alike else f"{score.task}, {score.target}"
+            found += [f"{whose}: left out: {reason} {number:,}" for reason, number in score.dropped.items()]
+    return list(dict.fromkeys(found))
+
+
+def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> Table:
+    table = _table("", "task", "target", "metric", "score", "95 % interval", "n", "coverage")
+    for _, columns in scores:
+        for place, score in enumerate(columns):
+            table.add_row(
+                score.task if not place else "",
+                score.target,
+                score.metric,
+                number(score.value),
+                interval(score.low, score.high),
+                f"{score.n:,}",
+                f"{100 * score.coverage:.1f} %",
+                end_section=place == len(columns) - 1,
+            )
+    return table
+
+
+def averages(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> dict[tuple[str, str], tuple[float, int]]:
+    """The mean over the tasks of a kind, where there are several: {(kind, target): (mean, tasks)}."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for suite, columns in scores:
+        for score in columns:
+            values.setdefault((suite.group, score.target), []).append(score.value)
+    return {key: (sum(found) / len(found), len(found)) for key, found in values.items() if len(found) > 1}
+
+
+def average_table(averaged: Mapping[tuple[str, str], tuple[float, int]]) -> Table:
+    table = _table("mean over tasks", "kind", "target", "score", "tasks")
+    for (group, target), (mean, tasks) in averaged.items():
+        table.add_row(group, target, number(mean), str(tasks))
+    return table
+
+
+def comparison_table(rows: Sequence[Mapping[str, Any]], first: str, all_rows: int) -> Table:
+    told = f"difference from {first}; p by paired bootstrap, Holm's correction over all {all_rows} comparisons"
+    table = _table(told, "task", "target", "difference", "95 % interval", "p", "p (Holm)")
+    for row in rows:
+        table.add_row(
+            row["task"],
+            row["target"],
+            f"{row['difference']:+.3f}",
+            interval(row["low"], row["high"]),
+            number(row["p"]),
+            number(row["p_holm"]),
+        )
+    return table
+
+
+def tuned_table(one: Tuning) -> Table:
+    """The best settings beside the vectors as they are."""
+    told = f"{one.target}, layer {one.layer}: tuned on {one.task} ({len(one.seeds)} seeds)"
+    table = _table(told, "setting", "clusters", "components", one.metric)
+    table.add_row("as they are", "", "", number(one.baseline))
+    for clustered, name in ((False, "best global"), (True, "best cluster")):
+        if any((k != 1) == clustered for k in one.clusters):
+            clusters, components = one.best(clustered=clustered)
+            value = one.means[one.clusters.index(clusters), one.components.index(components)]
+            table.add_row(name, str(clusters), str(components), number(value))
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title or None, title_justify="left")
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("task", "target", "metric", "kind", "setting") else "right")
+    return table
+
+
+def interval(low: float, high: float) -> str:
+    return "-" if math.isnan(low) or math.isnan(high) else f"[{low:.3f}, {high:.3f}]"
+
+
+def number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"

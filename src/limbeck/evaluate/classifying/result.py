@@ -1,0 +1,205 @@
+"""What a classification returns: scores by setting, start and epoch, the epochs chosen, intervals, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.errors import UsageError, choose
+from limbeck.evaluate import significance
+from limbeck.evaluate.classifying.scores import Metric, resampled, score
+from limbeck.evaluate.significance import Comparison
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A setting's score: mean over starts at the epochs chosen.
+
+    spread     standard deviation over starts
+    low, high  95 % interval of the mean, examples and starts resampled
+    """
+
+    value: float
+    spread: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Classified:
+    """A task, learnt from an encoder's vectors as they are and repaired.
+
+    settings      names of the settings (baseline, repairs); the first is what others are compared with
+    gold          (n,) classes of the examples that are reported
+    predictions   (settings, starts, epochs, n)
+    held_out      (settings, starts, epochs) scores on the part of the training set that nobody was trained on
+    losses        (settings, starts, epochs) on the examples trained on
+    majority      score of the class that most training examples have
+    trained, held, available   examples trained on, held out, and in the training set
+    """
+
+    task: str
+    encoder: str
+    metric: Metric
+    reported: str
+    settings: tuple[str, ...]
+    seeds: tuple[int, ...]
+    trained: int
+    held: int
+    available: int
+    majority: float
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+    how: Mapping[str, Any]
+    gold: NDArray[np.int64] = field(repr=False)
+    predictions: NDArray[np.int16] = field(repr=False)
+    held_out: Floats = field(repr=False)
+    losses: Floats = field(repr=False)
+    draws: int = significance.DRAWS
+    seed: int = 0
+
+    @cached_property
+    def scores(self) -> Floats:
+        """(settings, starts, epochs) on the examples reported."""
+        return score(self.predictions, self.gold, metric=self.metric)
+
+    @cached_property
+    def chosen(self) -> NDArray[np.int64]:
+        """(settings, starts) index of the epoch that did best on the examples held out, the first of equal ones.
+
+        What is reported has no say in it (FIDELITY §3.16).
+        """
+        return np.asarray(self.held_out.argmax(-1))
+
+    @cached_property
+    def chosen_scores(self) -> Floats:
+        """(settings, starts) reported scores at the epochs chosen."""
+        return np.take_along_axis(self.scores, self.chosen[..., None], -1)[..., 0]
+
+    @cached_property
+    def _drawn(self) -> Floats:
+        """(settings, draws)"""
+        at = np.take_along_axis(self.predictions, self.chosen[..., None, None], 2)[:, :, 0]
+        return resampled(at, self.gold, metric=self.metric, draws=self.draws, seed=self.seed)
+
+    def summary(self, setting: str) -> Summary:
+        """The score of a setting."""
+        place = self._place(setting)
+        values = self.chosen_scores[place]
+        spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+        return Summary(float(values.mean()), spread, *significance.percentiles(self._drawn[place]))
+
+    def compare(self, setting: str, other: str | None = None, *, than: Classified | None = None) -> Comparison:
+        """How much higher a setting's score is than another's, on the same draws of examples and starts.
+
+        other  the other setting; the first unless said
+        than   the result that it is of; this one unless said. Another encoder's, say, on the same task
+        """
+        than = self if than is None else than
+        a, b = self._place(setting), 0 if other is None else than._place(other)
+        same = (self.task, self.seeds, self.draws, self.seed) == (than.task, than.seeds, than.draws, than.seed)
+        if not same or not np.array_equal(self.gold, than.gold):
+            raise UsageError(
+                f"Two results are compared on one task, from the same starts and draws, got {self.task} "
+                f"({len(self.gold)} examples, {len(self.seeds)} starts) and {than.task} ({len(than.gold)}, "
+                f"{len(than.seeds)}): classify both alike."
+            )
+        difference = float(self.chosen_scores[a].mean() - than.chosen_scores[b].mean())
+        return significance.from_bootstrap(difference, self._drawn[a] - than._drawn[b], n=len(self.gold))
+
+    def curve(self, setting: str) -> Floats:
+        """(epochs,) reported score after each epoch, mean over starts."""
+        return np.asarray(self.scores[self._place(setting)].mean(0))
+
+    def epochs_to_first(self, setting: str) -> int | None:
+        """The first epoch after which a setting's mean score is what the first setting's is at its best; None: never.
+
+        For the first setting itself, its best epoch. It says who is sooner at one place, and looks at what is
+        reported: it describes curves, and no score is chosen by it.
+        """
+        reached = self.curve(setting) >= self.curve(self.settings[0]).max() - 1e-12
+        return int(reached.argmax()) + 1 if reached.any() else None
+
+    def _place(self, setting: str) -> int:
+        return self.settings.index(choose(setting, self.settings, what="setting"))
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row for each setting."""
+        how = " ".join(f"{name}={value}" for name, value in self.how.items())
+        dropped = "; ".join(f"{reason}: {count}" for reason, count in self.dropped.items())
+        rows = []
+        for place, setting in enumerate(self.settings):
+            summary = self.summary(setting)
+            against = self.compare(setting) if place else None
+            rows.append({
+                "target": self.encoder,
+                "task": self.task,
+                "setting": setting,
+                "metric": self.metric,
+                "value": summary.value,
+                "spread": summary.spread,
+                "low": summary.low,
+                "high": summary.high,
+                "difference": against.difference if against else None,
+                "difference_low": against.low if against else None,
+                "difference_high": against.high if against else None,
+                "p": against.p if against else None,
+                "epochs_to_first": self.epochs_to_first(setting),
+                "majority": self.majority,
+                "split": self.reported,
+                "n": len(self.gold),
+                "trained": self.trained,
+                "held_out": self.held,
+                "available": self.available,
+                "starts": len(self.seeds),
+                "settings": how,
+                "dropped": dropped,
+                "note": "; ".join(self.notes),
+            })  # fmt: skip
+        return rows
+
+    def epoch_rows(self) -> list[dict[str, Any]]:
+        """A row for each setting, start and epoch; `chosen` marks the epochs that scores were taken from."""
+        return [
+            {
+                "target": self.encoder,
+                "task": self.task,
+                "metric": self.metric,
+                "setting": setting,
+                "seed": seed,
+                "epoch": epoch + 1,
+                "loss": float(self.losses[place, run, epoch]),
+                "held_out": float(self.held_out[place, run, epoch]),
+                "score": float(self.scores[place, run, epoch]),
+                "chosen": int(self.chosen[place, run] == epoch),
+                "majority": self.majority,
+            }
+            for place, setting in enumerate(self.settings)
+            for run, seed in enumerate(self.seeds)
+            for epoch in range(self.scores.shape[2])
+        ]
+
+
+def classify_table(results: Iterable[Classified]) -> dict[str, list[Any]]:
+    """Columns of all results' rows, for `limbeck.tables`. `p_holm` is p adjusted for the number of all rows."""
+    rows = [row for result in results for row in result.table_rows()]
+    p = significance.holm([float("nan") if row["p"] is None else row["p"] for row in rows])
+    columns = _columns(rows)
+    at = list(columns).index("p") + 1 if columns else 0
+    return dict([*list(columns.items())[:at], ("p_holm", p), *list(columns.items())[at:]]) if columns else {}
+
+
+def epoch_table(results: Iterable[Classified]) -> dict[str, list[Any]]:
+    """Columns of all results' scores by epoch, for `limbeck.tables` and the figure."""
+    return _columns([row for result in results for row in result.epoch_rows()])
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

@@ -1,0 +1,103 @@
+"""Vectors of texts, word by word or piece by piece, and what becomes of them before they are averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from limbeck.encoded import add_rows
+from limbeck.errors import InputError, UsageError
+
+if TYPE_CHECKING:  # repairs need scikit-learn, vectors as they are do not
+    from limbeck.repair import Repair
+
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Vectors of some texts, a row a word or piece, in the order of the texts.
+
+    layers    names of the layers
+    vectors   (layers, n, d)
+    texts     (n,) the number of each row's text
+    count     texts, those without any row too
+    settings  how the rows were made, for tables
+    """
+
+    layers: tuple[str, ...]
+    vectors: torch.Tensor
+    texts: NDArray[np.int64]
+    count: int
+    settings: Mapping[str, str | int] = field(default_factory=dict)
+
+    def of_layer(self, layer: str) -> torch.Tensor:
+        """Rows (n, d) of one layer."""
+        return self.vectors[self.layers.index(layer)]
+
+    def means(self, rows: torch.Tensor) -> torch.Tensor:
+        """Mean (texts, d) of rows (n, d) over each text, in float64; zero for a text without any."""
+        wide = rows.to(torch.float64).unsqueeze(0)
+        sums = add_rows(wide.new_zeros(1, self.count, rows.shape[1]), self.texts, wide)[0]
+        sizes = torch.from_numpy(np.bincount(self.texts, minlength=self.count)).clamp_(min=1)
+        return sums / sizes.unsqueeze(1)
+
+    def repeated(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of the rows, those of text t `times[t]` times: as a list of all a task's sentences has them."""
+        return np.repeat(np.arange(len(self.texts), dtype=np.int64), times[self.texts])
+
+
+def repaired(rows: torch.Tensor, repair: Any, weights: Weights | None = None) -> torch.Tensor:
+    """Rows (n, d) after a repair: as they are for None, by a fitted one, or by one that is fitted on them here.
+
+    weights  (n,) how often each row counts in that fit
+    """
+    if repair is None or not len(rows):
+        return rows
+    usable = repair if is_fitted(repair) else fitted_on(repair, rows, weights)
+    wanted = steps_of(usable)[0].n_features_in_
+    if wanted != rows.shape[1]:
+        raise InputError(
+            f"A repair must be of the vectors' own space, got one for {wanted} dimensions and vectors of "
+            f"{rows.shape[1]}: give the repair that was fitted on this model and layer."
+        )
+    done: torch.Tensor = usable.transform(rows)
+    return done
+
+
+def fitted_on(repair: Any, rows: torch.Tensor, weights: Weights | None = None) -> Any:
+    """A copy of a repair, fitted on rows (n, d); every step of a chain counts a row as often as `weights` say."""
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    fresh = clone(repair)
+    if weights is not None and (weights == 1).all():
+        weights = None
+    if isinstance(fresh, Pipeline):
+        counted = {} if weights is None else {f"{name}__sample_weight": weights for name, _ in fresh.steps}
+        return fresh.fit(rows, **counted)
+    return fresh.fit(rows, sample_weight=weights)
+
+
+def is_fitted(repair: Any) -> bool:
+    """Whether a repair, or every step of a chain, has learned what it needs."""
+    return all(step.__sklearn_is_fitted__() for step in steps_of(repair))
+
+
+def steps_of(repair: Any) -> list[Repair]:
+    """The repairs of a chain; of a repair itself."""
+    from limbeck.repair import Repair
+
+    steps = [step for _, step in repair.steps] if hasattr(repair, "steps") else [repair]
+    for step in steps:
+        if not isinstance(step, Repair):
+            raise UsageError(
+                f"A repair must be one of limbeck.repair or a Pipeline of them, got {type(step).__name__}: "
+                "give one of these, or None."
+            )
+    return steps

@@ -1,0 +1,167 @@
+"""One target on one task: at every layer, after every repair that is asked for, from one pass over the texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from limbeck.evaluate.correlation import Metric
+from limbeck.evaluate.rows import fitted_on, is_fitted, repaired
+from limbeck.evaluate.score import Score
+from limbeck.evaluate.scoring import check_choices, score_of
+from limbeck.evaluate.significance import DRAWS
+from limbeck.evaluate.similarities import Similarities
+from limbeck.evaluate.sts import Aggregation, Missing, sentence_similarities
+from limbeck.evaluate.targets import TableTarget, Target, repair_for
+from limbeck.evaluate.task import Pairs, Task
+from limbeck.evaluate.wordsim import Fallback, ask, word_similarities
+
+TEXTS_AT_ONCE = 4096  #: texts whose rows are held at a time, where no repair has to see all of them
+Setting = tuple[str, str]  # layer, name of the repair
+
+
+def sweep(
+    task: Task | Pairs,
+    target: Target,
+    *,
+    repairs: Mapping[str, Any] | None = None,
+    metric: Metric | None = None,
+    aggregation: Aggregation = "pooled",
+    missing: Missing = "zero",
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> list[Score]:
+    """A score for each layer of a target and each repair of its vectors, layer by layer.
+
+    repairs   by name; {"": None}, the vectors as they are, unless said. A repair is None, or fitted and applied to the
+              rows of texts before they are averaged, or not fitted: then it is fitted on the very rows of this task,
+              each text as often as it occurs in the pairs (transductive, as Rajaee & Pilehvar 2021 did it). A dict
+              has one for each layer.
+
+    A task of words: a model reads every word by itself, and the rows are its pieces. A table's words have a row each,
+    and a repair that is not fitted is fitted on the whole table.
+    """
+    pairs = task.read() if isinstance(task, Task) else task
+    check_choices(pairs, metric, aggregation)
+    repairs = {"": None} if repairs is None else repairs
+    similarities = (
+        _words(pairs, target, repairs) if pairs.kind == "wordsim" else _texts(pairs, target, repairs, missing)
+    )
+    return [
+        score_of(
+            pairs,
+            replace(found, settings={**found.settings, "layer": layer, **({"repair": name} if name else {})}),
+            name=name_of(target, layer, name),
+            metric=metric,
+            aggregation=aggregation,
+            draws=draws,
+            seed=seed,
+        )
+        for (layer, name), found in similarities
+    ]
+
+
+def name_of(target: Target, layer: str, repair: str) -> str:
+    """How tables call a target at a layer after a repair."""
+    named = f"{target.name} layer {layer}" if len(target.layers) > 1 else target.name
+    return f"{named} + {repair}" if repair else named
+
+
+def different_texts(pairs: Pairs) -> tuple[list[str], NDArray[np.int64]]:
+    """The texts of a task, each once, and how often it occurs on either side."""
+    counts = Counter([*pairs.first, *pairs.second])
+    return list(counts), np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
+
+
+def _texts(
+    pairs: Pairs, target: Target, repairs: Mapping[str, Any], missing: Missing
+) -> Iterator[tuple[Setting, Similarities]]:
+    texts, counts = different_texts(pairs)
+    place = {text: row for row, text in enumerate(texts)}
+    sides = [np.array([place[text] for text in side], dtype=np.int64) for side in (pairs.first, pairs.second)]
+    means, told = text_means(target, texts, counts, repairs)
+    for setting, matrix in means.items():
+        found = sentence_similarities(pairs.first, pairs.second, [matrix[side] for side in sides], missing=missing)
+        yield setting, replace(found, settings={**told, **found.settings})
+
+
+def text_means(
+    target: Target, texts: Sequence[str], counts: NDArray[np.int64], repairs: Mapping[str, Any]
+) -> tuple[dict[Setting, NDArray[np.float64]], dict[str, str | int]]:
+    """The mean vector (texts, d) of each text in each setting, and what is to be told of the rows."""
+    settings = [(layer, name) for layer in target.layers for name in repairs]
+    chosen = {(layer, name): repair_for(repairs[name], layer, name) for layer, name in settings}
+    at_once = all(repair is None or is_fitted(repair) for repair in chosen.values())
+    step = TEXTS_AT_ONCE if at_once else max(len(texts), 1)
+    parts: dict[Setting, list[NDArray[np.float64]]] = {setting: [] for setting in settings}
+    told: dict[str, str | int] = {}
+    for start in range(0, max(len(texts), 1), step):
+        rows = target.rows(texts[start : start + step])
+        told = _added(told, rows.settings)
+        weights = counts[start : start + step][rows.texts].astype(np.float64)
+        for layer, name in settings:
+            x = repaired(rows.of_layer(layer), chosen[layer, name], weights)
+            parts[layer, name].append(rows.means(x).numpy())
+    return {setting: np.concatenate(part) for setting, part in parts.items()}, told
+
+
+def _added(told: Mapping[str, str | int], more: Mapping[str, str | int]) -> dict[str, str | int]:
+    """What is told of two parts together: counts are summed, words are the same in both."""
+    summed = {name: value + int(told.get(name, 0)) for name, value in more.items() if isinstance(value, int)}
+    return {**more, **summed}
+
+
+def _words(pairs: Pairs, target: Target, repairs: Mapping[str, Any]) -> Iterator[tuple[Setting, Similarities]]:
+    words, counts = different_texts(pairs)
+    if isinstance(target, TableTarget):
+        yield from _table_words(pairs, target, words, repairs)
+        return
+    rows = target.rows(words)
+    there = np.unique(rows.texts).tolist()
+    weights = counts[rows.texts].astype(np.float64)
+    for layer in target.layers:
+        for name, repair in repairs.items():
+            x = repaired(rows.of_layer(layer), repair_for(repair, layer, name), weights)
+            means = rows.means(x).numpy()
+            found = word_similarities(pairs.first, pairs.second, {words[at]: means[at] for at in there}, case="keep")
+            yield (layer, name), replace(found, settings={**rows.settings, **found.settings})
+
+
+def _table_words(
+    pairs: Pairs, target: TableTarget, words: Sequence[str], repairs: Mapping[str, Any]
+) -> Iterator[tuple[Setting, Similarities]]:
+    layer = target.layers[0]
+    own = target.words(words)
+    matrix = torch.from_numpy(np.array(list(own.values()), dtype=np.float32).reshape(len(own), target.vectors.dim))
+    for name, given in repairs.items():
+        repair = repair_for(given, layer, name)
+        if repair is not None and not is_fitted(repair):
+            repair = fitted_on(repair, torch.from_numpy(target.vectors.matrix.copy()))
+        x = repaired(matrix, repair).numpy()
+        found = word_similarities(
+            pairs.first,
+            pairs.second,
+            dict(zip(own, x, strict=True)),
+            oov=target.oov,
+            case=target.case,
+            fallback=_repaired_fallback(target.fallback, repair),
+        )
+        yield (layer, name), found
+
+
+def _repaired_fallback(fallback: Fallback | None, repair: Any) -> Fallback | None:
+    """What stands in for a word is repaired as the words are."""
+    if fallback is None or repair is None:
+        return fallback
+
+    def look_up(word: str) -> NDArray[np.float64] | None:
+        vector = ask(word, fallback)
+        return None if vector is None else repaired(torch.from_numpy(vector).unsqueeze(0), repair)[0].numpy()
+
+    return look_up

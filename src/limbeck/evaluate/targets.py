@@ -1,0 +1,230 @@
+"""What can be evaluated: a model's vectors of texts at some layers, or a table of word vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from limbeck.corpus import Corpus, Sentence
+from limbeck.corpus.segment import splitter_for
+from limbeck.corpus.units import SENTENCE_BITS
+from limbeck.encoders.layers import TABLE
+from limbeck.encoders.protocol import Encoder
+from limbeck.errors import InputError, UsageError
+from limbeck.evaluate.rows import TextRows, steps_of
+from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, ask, check_policy, mean_of, spellings
+from limbeck.stream import TextSource
+from limbeck.stream.collected import collect
+from limbeck.vectors.static import StaticVectors
+
+BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
+
+
+@runtime_checkable
+class Target(Protocol):
+    """Something that has vectors for the words or pieces of texts, at one layer or more."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def model(self) -> str:
+        """What a file of a repair calls the model that it was fitted on."""
+
+    @property
+    def layers(self) -> tuple[str, ...]: ...
+    @property
+    def dim(self) -> int: ...
+    def rows(self, texts: Sequence[str]) -> TextRows:
+        """Vectors of every word or piece of these texts."""
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that a reader needs to make the same vectors."""
+
+
+@dataclass(frozen=True)
+class ModelTarget:
+    """The words or pieces of texts as a model sees them, at every layer that the encoder was loaded with.
+
+    Pieces are those of the text as it is. Words are told apart by the rules of a language, as in a corpus, and are put
+    before the model as they were written. Which of them have vectors ([CLS], a decoder's first position) is the
+    encoder's to say.
+    """
+
+    encoder: Encoder
+    name: str = ""
+    language: str = "en"
+    lowercase: bool = False
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.encoder.name)
+
+    @property
+    def model(self) -> str:
+        return self.encoder.name
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return self.encoder.layers
+
+    @property
+    def dim(self) -> int:
+        return self.encoder.dim
+
+    def describe(self) -> dict[str, Any]:
+        settings = self.encoder.describe() if hasattr(self.encoder, "describe") else {"units": self.encoder.units}
+        return {
+            "name": self.name,
+            "encoder": self.encoder.name,
+            "fingerprint": self.encoder.fingerprint,
+            "layers": list(self.layers),
+            "settings": {
+                **settings,
+                "units": self.encoder.units,
+                "lowercase": self.lowercase,
+                "language": self.language,
+            },
+        }
+
+    def rows(self, texts: Sequence[str]) -> TextRows:
+        """One pass over all texts."""
+        sentences = [self._sentence(text, number) for number, text in enumerate(texts)]
+        told = {"units": self.encoder.units}
+        if getattr(self.encoder.prepare, "special", False):
+            told["special"] = "yes"
+        if not any(sentence.words for sentence in sentences):
+            nothing = torch.zeros(len(self.layers), 0, self.encoder.dim)
+            return TextRows(self.layers, nothing, np.empty(0, dtype=np.int64), len(texts), told)
+        budget = int(getattr(self.encoder, "batch_tokens", None) or BATCH_TOKENS)
+        source = TextSource(Corpus.from_sentences(sentences), self.encoder, "sentence", budget)
+        found = collect(source, progress=self.progress)
+        return TextRows(self.layers, found.vectors, found.texts >> SENTENCE_BITS, len(texts), told)
+
+    def _sentence(self, text: str, number: int) -> Sentence:
+        text = text.lower() if self.lowercase else text
+        if self.encoder.units == "pieces":
+            return Sentence(tuple(text.split()), document=number)
+        words, glued = splitter_for(self.language).words(text)
+        return Sentence(words, document=number, glued=glued)
+
+
+@dataclass(frozen=True)
+class TableTarget:
+    """The words of texts, each with its one vector in a table; a text's unknown words are treated as `oov` says.
+
+    oov       "drop" leaves them out of the text's mean, "zero" too (zeros do not turn a mean); "mean" gives them the
+              mean of all vectors, "fallback" what `fallback` has for them
+    case      "either", "keep" or "lower", see `word_similarities`
+    """
+
+    vectors: StaticVectors
+    name: str = "vectors"
+    oov: OutOfVocabulary = "drop"
+    case: Case = "either"
+    fallback: Fallback | None = None
+    language: str = "en"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        check_policy(self.oov, self.case, self.fallback)
+
+    @property
+    def model(self) -> str:
+        return self.name
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return (TABLE,)
+
+    @property
+    def dim(self) -> int:
+        return self.vectors.dim
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "words": len(self.vectors),
+            "dim": self.dim,
+            "notes": dict(self.vectors.notes),
+            "settings": {"oov": self.oov, "case": self.case, "lowercase": self.lowercase, "language": self.language},
+        }
+
+    def rows(self, texts: Sequence[str]) -> TextRows:
+        """Rows of the words that are in the table, or have something in their place."""
+        splitter = splitter_for(self.language)
+        words = [splitter.words(text.lower() if self.lowercase else text)[0] for text in texts]
+        places: dict[str, int] = {}  # of each different word its row, −1 for none
+        stand_ins: dict[str, NDArray[np.float64]] = {}
+        for word in dict.fromkeys(word for text in words for word in text):
+            places[word] = next((self.vectors.index(w) for w in spellings(word, self.case) if w in self.vectors), -1)
+            if places[word] < 0 and (vector := self._instead(word)) is not None:
+                stand_ins[word] = vector
+        kept = [
+            (number, word)
+            for number, text in enumerate(words)
+            for word in text
+            if places[word] >= 0 or word in stand_ins
+        ]
+        rows = np.array([places[word] for _, word in kept], dtype=np.int64)
+        matrix = np.empty((len(kept), self.vectors.dim), dtype=np.float32)
+        matrix[rows >= 0] = self.vectors.matrix[rows[rows >= 0]]
+        for at in np.flatnonzero(rows < 0).tolist():
+            matrix[at] = stand_ins[kept[at][1]]
+        told: dict[str, str | int] = {"units": "words", "oov": self.oov, "case": self.case}
+        told |= {"words": sum(map(len, words)), "words_found": int((rows >= 0).sum())}
+        numbers = np.array([number for number, _ in kept], dtype=np.int64)
+        return TextRows(self.layers, torch.from_numpy(matrix).unsqueeze(0), numbers, len(texts), told)
+
+    def words(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors that a look-up of these words can meet, by spelling; of all words where their mean counts."""
+        if self.oov == "mean":
+            return dict(zip(self.vectors.words, self.vectors.matrix, strict=True))
+        met = dict.fromkeys(spelling for word in words for spelling in spellings(word, self.case))
+        return {word: self.vectors[word] for word in met if word in self.vectors}
+
+    @cached_property
+    def _mean(self) -> NDArray[np.float64]:
+        return mean_of(self.vectors)
+
+    def _instead(self, word: str) -> NDArray[np.float64] | None:
+        if self.oov == "mean":
+            return self._mean
+        return ask(word, self.fallback) if self.fallback is not None else None
+
+
+def as_target(thing: Any, *, name: str = "", **options: Any) -> Target | None:
+    """A target out of an encoder or StaticVectors, a target itself; None for anything else."""
+    if isinstance(thing, StaticVectors):
+        return TableTarget(thing, name=name or "vectors", **options)
+    if isinstance(thing, Encoder):
+        return ModelTarget(thing, name=name)
+    return thing if isinstance(thing, Target) else None
+
+
+def check_repair(target: Target, repair: Any, name: str) -> None:
+    """Refuse fitted repairs, one or {layer: repair}, that are not of a target's layers or dimensions."""
+    for layer in target.layers:
+        own = repair_for(repair, layer, name)
+        wanted = steps_of(own)[0].n_features_in_
+        if wanted != target.dim:
+            raise InputError(
+                f"{name}: a repair must be of the vectors' own space, got one for {wanted} dimensions and "
+                f"{target.name} has {target.dim}: give the one that was fitted on it."
+            )
+
+
+def repair_for(repair: Any, layer: str, name: str) -> Any:
+    """The repair of a layer, where there is one for each."""
+    if not isinstance(repair, Mapping):
+        return repair
+    if layer not in repair:
+        raise UsageError(
+            f"{name}: the repairs are those of layers {', '.join(repair)}, got {layer}: choose --layers among them."
+        )
+    return repair[layer]

@@ -1,0 +1,55 @@
+"""How often words occur: counted in a source's text, or read from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from limbeck.corpus.compression import open_bytes
+from limbeck.errors import InputError
+from limbeck.stream import Choice, Source, survey
+from limbeck.stream.workers import Workers
+
+EVERY_WORD = 1 << 62
+
+
+def count_words(
+    source: Source, *, deduplicate: bool = True, workers: Workers | None = None, progress: bool = False
+) -> dict[str, int]:
+    """Occurrences of every word of a source's text, rare ones too. The text is read once more, the model is not."""
+    plan = survey(
+        source,
+        choice=Choice(min_contexts=1, max_words=EVERY_WORD),
+        deduplicate=deduplicate,
+        workers=workers,
+        progress=progress,
+    )
+    return dict(zip(plan.vocabulary.words, plan.vocabulary.counts.tolist(), strict=True))
+
+
+def read_counts(path: str | Path) -> dict[str, int]:
+    """Words and counts from a text file, plain or compressed: a word, a tab or blanks, a whole number, on each line.
+
+    Counts of a word that stands there twice are added.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise InputError(f"{path}: a file of words and their counts is needed, nothing is there: check the path.")
+    found: dict[str, int] = {}
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                word, count = line.decode("utf-8").rstrip("\r\n").rsplit("\t" if b"\t" in line else None, 1)
+                found[word] = found.get(word, 0) + _whole(count)
+            except ValueError:
+                told = repr(line[:60].decode("utf-8", "replace").rstrip())
+                raise InputError.at(path, number, f"a line must be a word and its count, got {told}.") from None
+    if not found:
+        raise InputError(f"{path}: a file of words and their counts is needed, the file is empty.")
+    return found
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value

@@ -1,0 +1,112 @@
+"""Methods by name, the paper's numbers, and the spaces that come of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from limbeck.analyze.spaces import (
+    Method,
+    Settings,
+    family_of,
+    fit_spaces,
+    parse_method,
+    published_methods,
+    repairs_at,
+)
+from limbeck.errors import UsageError
+from limbeck.repair import AllButTheTop, Center, ClusterRemoval
+
+
+@pytest.fixture
+def x():
+    return np.random.default_rng(0).standard_normal((400, 16)) + 3
+
+
+@pytest.mark.parametrize("text", ["cluster:27,12", "all-but-the-top:15", "cluster:5", "cluster", "center", "whiten"])
+def test_a_method_reads_as_it_is_written(text):
+    assert str(parse_method(text)) == text
+
+
+@pytest.mark.parametrize("text", ["clusters:3", "cluster:1,2,3", "cluster:a,2", "center:1", "all-but-the-top:-1", ""])
+def test_wrong_methods_are_refused(text):
+    with pytest.raises(UsageError, match="--method"):
+        parse_method(text)
+
+
+def test_numbers_reach_the_repair():
+    made = parse_method("cluster:7,3").make(seed=4)
+    assert isinstance(made, ClusterRemoval)
+    assert (made.clusters, made.components, made.seed) == (7, 3, 4)
+    assert parse_method("all-but-the-top:9").make().components == 9
+
+
+@pytest.mark.parametrize(
+    ("family", "told"),
+    [
+        ("bert", ["all-but-the-top:15", "cluster:27,12"]),
+        ("roberta", ["all-but-the-top:25", "cluster:27,12"]),
+        ("gpt2", ["all-but-the-top:30", "cluster:10,30"]),
+    ],
+)
+def test_the_papers_numbers(family, told):
+    assert [str(method) for method in published_methods(family, dim=768, rows=50_000)] == told
+
+
+def test_small_spaces_get_less():
+    """An eighth of 40 dimensions, and four rows a component in a cluster."""
+    assert [method.numbers for method in published_methods("bert", dim=40, rows=100)] == [(5,), (5, 5)]
+    assert [method.numbers for method in published_methods("bert", dim=4, rows=1)] == [(1,), (1, 1)]
+
+
+def test_families():
+    def encoder(**settings):
+        return SimpleNamespace(describe=lambda: settings)
+
+    assert family_of(encoder(causal=True, model_type="gpt2")) == "gpt2"
+    assert family_of(encoder(causal=False, model_type="xlm-roberta")) == "roberta"
+    assert family_of(encoder(causal=False, model_type="bert")) == "bert"
+    assert family_of(object()) == "bert"
+    source = encoder(encoder_settings={"causal": True}, corpus={})
+    assert family_of(source) == "gpt2"
+    assert family_of(encoder(kept_from={"encoder_settings": {"causal": True}})) == "gpt2"
+
+
+def test_spaces_are_what_their_repairs_do(x):
+    spaces = fit_spaces(x, methods=[Method("all-but-the-top", (2,)), Method("cluster", (3, 1))])
+    assert [space.name for space in spaces] == ["baseline", "global", "cluster"]
+    assert spaces[0](x) is x
+    np.testing.assert_allclose(spaces[1](x), AllButTheTop(2).fit_transform(x))
+    np.testing.assert_allclose(spaces[2](x), ClusterRemoval(3, 1).fit_transform(x))
+    assert spaces[1].row() == {"space": "global", "repair": "AllButTheTop(components=2)", "fitted_on": 400}
+
+
+def test_two_of_a_kind_have_names_of_their_own(x):
+    spaces = fit_spaces(x, methods=[Method("cluster", (3, 1)), Method("cluster", (2, 2)), Method("center")])
+    assert [space.name for space in spaces] == ["baseline", "cluster:3,1", "cluster:2,2", "center"]
+    with pytest.raises(UsageError, match="once"):
+        fit_spaces(x, methods=[Method("center"), Method("center")])
+
+
+def test_fitted_repairs_stand_alone(x):
+    """Without methods the paper's are not fitted beside them."""
+    spaces = fit_spaces(x, repairs={"mine": Center().fit(x + 1)})
+    assert [space.name for space in spaces] == ["baseline", "mine"]
+    np.testing.assert_allclose(spaces[1](x).mean(0), -1, atol=1e-9)
+    with pytest.raises(UsageError, match="16 dimensions"):
+        fit_spaces(x[:, :4], repairs={"mine": Center().fit(x)})
+
+
+def test_repairs_by_layer(x):
+    settings = Settings(repairs={"folder": {"3": "third"}, "file": "all"})
+    assert repairs_at("3", settings) == {"folder": "third", "file": "all"}
+    with pytest.raises(UsageError, match="layers 3; got layer 4"):
+        repairs_at("4", settings)
+
+
+@pytest.mark.parametrize("wrong", [{"metric": "cosines"}, {"fit_on": "everything"}])
+def test_wrong_settings(wrong):
+    with pytest.raises(UsageError, match="must be one of"):
+        Settings(**wrong)

@@ -1,0 +1,205 @@
+"""limbeck analyze as a user types it, on vectors that are quickly made."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from limbeck.cli import build_parser, main
+from limbeck.repair import Center, save
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "analyze"))
+import planted
+
+WORDS = [*planted.NOUNS, *planted.VERBS, *planted.ADJECTIVES, "The", "the", "of", ",", ".", "when", "it", "and"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of vectors, a text, a treebank and pairs, with nothing else around."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{word} {' '.join(f'{v:.5f}' for v in planted.numbers(word, 16))}" for word in WORDS]
+    Path("vectors.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    Path("other.txt").write_text("\n".join(rows[::-1]) + "\n", encoding="utf-8")
+    generator = np.random.default_rng(0)
+    odds = 1 / np.arange(1, len(WORDS) + 1)
+    text = [" ".join(generator.choice(WORDS, 9, p=odds / odds.sum())) for _ in range(90)]
+    Path("text.txt").write_text("\n".join(text) + "\n", encoding="utf-8")
+    Path("bank.conllu").write_text(planted.conllu(), encoding="utf-8")
+    pairs = []
+    for number in range(40):
+        first, second = (" ".join(generator.choice(WORDS, 6)) for _ in range(2))
+        pairs.append(f"{number % 6}.0000\t{first}\t{first if number % 2 else second}\t{number % 2}")
+    Path("some.pairs.tsv").write_text("\n".join(pairs) + "\n", encoding="utf-8")
+    lines = []
+    for number in range(40):
+        place = number % 2
+        words = ["it", VERB[place], planted.NOUNS[number % 10], "."]
+        told = {"1": {"lemma": "rise", "tense": ("past", "present")[place]}}
+        lines.append(json.dumps({"words": [*words, planted.ADJECTIVES[number % 8], f"{number}"], "labels": told}))
+    Path("tenses.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+VERB = ("rose", "fell")
+QUICK = ["--method", "center", "--method", "all-but-the-top:2", "--quiet"]
+#: analysis -> what it needs
+ASKED = {
+    "structure": ["--data", "bank.conllu", "--groups", "4", "--group-size", "3", "--neighbors", "2"],
+    "pairs": ["--data", "some.pairs.tsv"],
+    "tense": ["--corpus", "tenses.jsonl"],
+    "frequency": ["--corpus", "text.txt", "--format", "words"],
+    "clusters": ["--corpus", "text.txt", "--format", "words", "--clusters", "4"],
+}
+
+
+def command(what: str, *more: str, model: tuple[str, ...] = ("vectors.txt",), out: str = "run") -> list[str]:
+    name = "structure" if what == "pairs" else what
+    return ["analyze", name, "--model", *model, *ASKED[what], *QUICK, "--out", out, *more]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("what", list(ASKED))
+def test_a_run(folder: Path, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command(what)) == 0
+    said = capsys.readouterr().out
+    assert "vectors.txt" in said
+    assert "run: tables, claims.csv, figures/ and run.json" in said
+    assert "center is Center()" in said
+    rows = table(folder / "run" / f"{what}.csv")
+    assert {row["space"] for row in rows} == {"baseline", "center", "global"}
+    assert {row["model"] for row in rows} == {"vectors.txt"}
+    claims = table(folder / "run" / "claims.csv")
+    assert claims
+    assert {row["verdict"] for row in claims} <= {"held", "not held", "too close to call", "cannot be shown"}
+    told = json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))
+    assert told["command"] == "analyze"
+    assert told["models"][0]["units"] == "words"
+    assert {claim["id"] for claim in told["claims"]} == {row["id"] for row in claims}
+    pictures = sorted(path.name for path in (folder / "run" / "figures").iterdir())
+    assert f"{what}.png" in pictures
+    assert f"{what}.svg" in pictures
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_models_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command("frequency", model=("vectors.txt", "other.txt"))) == 0
+    rows = table(folder / "run" / "frequency.csv")
+    assert {row["model"] for row in rows} == {"vectors.txt", "other.txt"}
+    said = capsys.readouterr().out
+    assert said.count("vectors: words") == 2
+
+
+def test_a_fitted_repair(folder: Path) -> None:
+    """A file of a repair stands beside the baseline, and the paper's methods are then left out."""
+    x = np.random.default_rng(0).standard_normal((50, 16))
+    save(Center().fit(x), folder / "mine.safetensors")
+    asked = ["analyze", "clusters", "--model", "vectors.txt", *ASKED["clusters"], "--quiet", "--out", "run"]
+    assert main([*asked, "--repair", "mine.safetensors"]) == 0
+    assert [row["space"] for row in table(folder / "run" / "spaces.csv")] == ["baseline", "mine.safetensors"]
+
+
+def test_kept_vectors(folder: Path) -> None:
+    assert main(["encode", "--model", "vectors.txt", *ASKED["frequency"], "--out", "kept", "--quiet"]) == 0
+    assert main(["analyze", "frequency", "--vectors", "kept", *QUICK, "--out", "again"]) == 0
+    assert main(command("frequency")) == 0
+    kept, read = (table(folder / name / "frequency.csv") for name in ("again", "run"))
+    assert [row["measure"] for row in kept] == [row["measure"] for row in read]
+    for one, other in zip(kept, read, strict=True):
+        if one["measure"] == "neighbors_in_band":  # equal vectors of a word are equally near
+            continue
+        assert float(one["value"]) == pytest.approx(float(other["value"]), abs=5e-3)  # kept as float16
+
+
+def test_an_existing_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command("tense")) == 0
+    capsys.readouterr()
+    assert main(command("tense")) == 1
+    assert "already holds a run" in capsys.readouterr().err
+    assert main(command("tense", "--existing", "resume")) == 0
+    assert "complete already" in capsys.readouterr().out
+    assert main(command("tense", "--seed", "3", "--existing", "resume")) == 1
+    assert "other settings" in capsys.readouterr().err
+    assert main(command("tense", "--seed", "3", "--existing", "replace")) == 0
+    told = json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))
+    assert told["models"][0]["settings"]["seed"] == 3
+
+
+def test_the_same_twice(folder: Path) -> None:
+    for name in ("one", "two"):
+        assert main(command("structure", out=name)) == 0
+    for file in ("structure.csv", "claims.csv", "sentences.csv", "figures/structure.svg"):
+        assert (folder / "one" / file).read_bytes() == (folder / "two" / file).read_bytes()
+
+
+def test_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle leaves nothing."""
+    before = sorted(path.name for path in folder.iterdir())
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("limbeck.report.analyses.draw_analyses", stop)
+    assert main(command("tense")) == 130
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["analyze", "tenses"], 2, "did you mean 'tense'?"),
+        (["analyze", "tense"], 2, "--model is needed"),
+        (["analyze", "structure", "--model", "vectors.txt"], 2, "needs sentences"),
+        (["analyze", "structure", "--model", "vectors.txt", "--data", "bank.conllu", "some.pairs.tsv"], 2, "got both"),
+        (["analyze", "structure", "--model", "vectors.txt", "--data", "none.conllu"], 1, "none.conllu"),
+        (
+            ["analyze", "structure", "--model", "vectors.txt", "--data", "bank.conllu", "--corpus", "text.txt"],
+            2,
+            "tense",
+        ),
+        (["analyze", "tense", "--model", "vectors.txt", "--groups", "3"], 2, "--groups belongs to analyze structure"),
+        (["analyze", "tense", "--model", "vectors.txt", "--corpus", "text.txt"], 1, "labels none"),
+        (["analyze", "tense", "--model", "vectors.txt", "--units", "pieces"], 2, "leave --units out"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--method", "clusters:3"], 2, "did you mean 'cluster'?"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--method", "cluster:3,x"], 2, "whole numbers"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--metric", "cosin"], 2, "did you mean 'cosine'?"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--fit-on", "train"], 2, "--fit-on must be one of"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--targets", "a"], 2, "--targets"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--vectors", "kept"], 2, "one or the other"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--repair", "none.safetensors"], 1, "none.safetensors"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--corpus", "text.txt", "--clusters", "1"], 1, "--clusters"),
+    ],
+)
+def test_wrong_usage(
+    folder: Path, arguments: list[str], status: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--out", "run", "--quiet"]) == status
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.startswith("limbeck: ")
+    assert said.count("\n") == 1
+    assert not (folder / "run").exists()
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_layer_may_be_said_in_the_singular() -> None:
+    options = build_parser().parse_args(["analyze", "tense", "--model", "m", "--layer", "all", "--out", "o"])
+    assert options.layers == "all"
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["analyze", "--help"])
+    said = capsys.readouterr().out
+    assert "examples:" in said
+    for what in ("structure", "tense", "frequency", "clusters"):
+        assert f"limbeck analyze {what}" in said

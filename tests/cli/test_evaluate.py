@@ -1,0 +1,306 @@
+"""limbeck evaluate from outside: what it prints and writes, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import limbeck as lb
+from limbeck.cli import main
+from limbeck.cli.evaluate import comparisons
+from limbeck.cli.evaluate_inputs import labels_of, numbers, transductive_repair
+from limbeck.errors import UsageError
+from limbeck.evaluate import evaluate, sweep, tasks
+from limbeck.evaluate.significance import Comparison, holm
+from limbeck.evaluate.suites import SUITES, Suite, Wishes, find_tasks
+from limbeck.evaluate.targets import ModelTarget
+from limbeck.tables import read_csv
+
+Run = Callable[..., tuple[int, str, str]]
+SENTENCES = [
+    ("A dog barks.", "The dog barked.", 4.5), ("The sun sets.", "Stocks fell.", 0.1), ("It rains.", "It is dry.", 1.5),
+    ("A man plays a guitar.", "A man sings.", 2.5), ("Two cats sleep.", "A dog barks.", 1.0),
+    ("He ran.", "He ran.", 5.0), ("The king died.", "The ruler is dead.", 4.4), ("A boy eats.", "Rivers rise.", 0.3),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two small sets in the layouts of STS-B (test and development) and RG-65."""
+    folder = tmp_path_factory.mktemp("data")
+    lines = [
+        f"main-{'news' if n % 2 else 'captions'}\tx\t2012\t{n}\t{s}\t{a}\t{b}" for n, (a, b, s) in enumerate(SENTENCES)
+    ]
+    (folder / "STSBenchmark").mkdir()
+    (folder / "STSBenchmark" / "sts-test.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "STSBenchmark" / "sts-dev.csv").write_text("\n".join(lines[::-1]) + "\n", encoding="utf-8")
+    pairs = [
+        ("dog", "cat", 3.0),
+        ("river", "king", 0.2),
+        ("Sun", "moon", 2.5),
+        ("boy", "man", 3.5),
+        ("rain", "spring", 1.5),
+    ]
+    (folder / "EN-RG-65.txt").write_text("".join(f"{a}\t{b}\t{s}\n" for a, b, s in pairs), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    words = "a the dog cat river king sun moon boy man sings guitar rains . it is dry he ran".split()
+    path = tmp_path_factory.mktemp("vectors") / "made.vec"
+    lb.StaticVectors(words, np.random.default_rng(1).normal(size=(len(words), 128)) + 1).save(path)
+    return path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def run(*arguments: Any) -> tuple[int, str, str]:
+        capsys.readouterr()
+        try:
+            status = main(["evaluate", *(str(argument) for argument in arguments)])
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return run
+
+
+def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    status, said, told = run(
+        "mini-bert", vectors, "--tasks", "sts,wordsim", "--data", data, "--transductive", "center", "--draws", 30,
+        "--out", out,
+    )  # fmt: skip
+    assert status == 0, told
+    assert "mini-bert: sts-b" in told
+    scores = read_csv(out / "scores.csv")
+    kinds = zip(scores["metric"], scores["aggregation"], scores["subset"], strict=True)
+    mains = [row for row, kind in enumerate(kinds) if kind == ("spearman", "pooled", "")]
+    targets = ["mini-bert", "mini-bert + center", "made.vec", "made.vec + center"]
+    assert [scores["target"][i] for i in mains] == targets * 2
+    assert [scores["task"][i] for i in mains] == ["sts-b"] * 4 + ["rg-65"] * 4
+    assert {"pearson"} <= set(scores["metric"])
+    assert {"mean", "weighted"} <= set(scores["aggregation"])
+    assert {"main-news", "main-captions"} <= set(scores["subset"])
+    # the same from Python
+    encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
+    found = tasks(data)
+    both = {"": None, "center": lb.repair.Center()}
+    plain, centered = sweep(found["sts-b"], ModelTarget(encoder), repairs=both, draws=5)
+    table = lb.StaticVectors.load(vectors)
+    expected = [plain.value, centered.value, evaluate(found["sts-b"], table, draws=5).value]
+    assert [float(scores["value"][i]) for i in mains[:3]] == pytest.approx(expected)
+    assert float(scores["value"][mains[6]]) == pytest.approx(evaluate(found["rg-65"], table, draws=5).value)
+    assert float(scores["coverage"][mains[6]]) == 0.8
+    compared = read_csv(out / "comparisons.csv")
+    assert len(compared["p"]) == 12, "six pairs of targets on two tasks"
+    assert [float(p) for p in compared["p_holm"]] == pytest.approx(holm([float(p) for p in compared["p"]]))
+    assert float(compared["difference"][0]) == pytest.approx(centered.value - plain.value), (
+        "what stands later less what stands first"
+    )
+    for number in (plain.value, centered.value):
+        assert f"{number:.3f}" in said
+    assert "left out: a word has no vector 1" in said
+    about = json.loads((out / "run.json").read_text())
+    assert about["command"] == "evaluate"
+    assert [target["name"] for target in about["targets"]] == ["mini-bert", "made.vec"]
+    assert about["targets"][0]["fingerprint"] == encoder.fingerprint
+    assert not (tmp_path / ".run.unfinished").exists()
+
+
+def test_layers_and_averages(run: Run, data: Path) -> None:
+    status, said, _ = run(
+        "mini-bert", "--tasks", "sts-b,sts-b-dev", "--data", data, "--layers", "0,12", "--metric", "pearson",
+        "--aggregation", "mean", "--units", "words", "--draws", 10, "--quiet",
+    )  # fmt: skip
+    assert status == 0
+    assert "mini-bert layer 0" in said
+    assert "mini-bert layer 12" in said
+    encoder = lb.load_encoder("mini-bert", units="words", layers="0", device="cpu")
+    found = tasks(data, ["sts-b", "sts-b-dev"])
+    values = [evaluate(task, encoder, metric="pearson", aggregation="mean", draws=5).value for task in found.values()]
+    assert "mean over tasks" in said
+    assert re.search(rf"layer 0 +│ +{np.mean(values):.3f} │ +2", said)
+
+
+def test_fitted_repairs(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
+    """A file is for whoever has its dimensions; a folder of a run of limbeck repair for its model and layers."""
+    from limbeck.repair.folders import save_repairs
+
+    rng = np.random.default_rng(0)
+    fitted = {layer: lb.repair.Center().fit(rng.normal(size=(300, 128))) for layer in ("5", "12")}
+    save_repairs(tmp_path / "fit" / "repairs", fitted, about={"model": "mini-bert"})
+    lb.repair.save(fitted["5"], tmp_path / "one.safetensors")
+    common = ("--tasks", "sts-b", "--data", data, "--draws", 10, "--quiet")
+    both = (tmp_path / "fit", tmp_path / "one.safetensors")
+    status, _, told = run("mini-bert", "mini-elmo", "--repair", *both, *common, "--out", tmp_path / "out")
+    assert status == 0, told
+    scores = read_csv(tmp_path / "out" / "scores.csv")
+    assert list(dict.fromkeys(scores["target"])) == ["mini-bert", "mini-bert + fit", "mini-bert + one", "mini-elmo"]
+    encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
+    expected = evaluate(tasks(data, ["sts-b"])["sts-b"], encoder, repair=fitted["12"], draws=5).value
+    assert float(scores["value"][scores["target"].index("mini-bert + fit")]) == pytest.approx(expected)
+
+    status, _, told = run("mini-bert", "--layers", "3", "--repair", tmp_path / "fit", *common)
+    assert status == 2
+    assert told == "limbeck: fit: the repairs are those of layers 12, 5, got 3: choose --layers among them.\n"
+    status, _, told = run("mini-gpt2", "--repair", tmp_path / "fit", *common)
+    assert status == 1
+    assert told.count("\n") == 1
+    assert "mini-bert; got mini-gpt2" in told
+    status, _, told = run("mini-elmo", "--repair", tmp_path / "one.safetensors", *common)
+    assert status == 1
+    assert "one for 128 dimensions and mini-elmo has 256" in told
+
+
+def test_tuning(run: Run, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tuned"
+    status, said, told = run(
+        "mini-bert", "--tasks", "sts-b", "--data", data, "--tune", "--clusters", "2,3", "--components", "1-5/2",
+        "--seeds", 2, "--draws", 10, "--out", out,
+    )  # fmt: skip
+    assert status == 0, told
+    table = read_csv(out / "tuning.csv")
+    settings = list(zip(table["clusters"], table["components"], strict=True))
+    assert settings == [(k, c) for k in "123" for c in "135"]
+    assert set(table["task"]) == {"sts-b-dev"}
+    means = {setting: float(value) for setting, value in zip(settings, table["value"], strict=True)}
+    k, c = max((s for s in settings if s[0] != "1"), key=lambda s: means[s])
+    assert f"mini-bert + cluster {k}/{c}" in read_csv(out / "scores.csv")["target"]
+    assert "best cluster" in said
+    for form in ("png", "svg"):
+        assert (out / "figures" / f"tuning.{form}").stat().st_size > 1000
+    drawn = (out / "figures" / "tuning.svg").read_text(encoding="utf-8")
+    for value in means.values():
+        assert f"{100 * value:.1f}" in drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "line"),
+    [
+        (["--tasks", "stsb"], 2, "--tasks must be one of .*; got 'stsb', did you mean 'sts-b'"),
+        (["--tasks", ","], 2, "--tasks must name at least one task or group"),
+        (["--tasks", "sts-b", "--units", "word"], 2, "--units must be one of pieces, words; got 'word'"),
+        (["--tasks", "sts-b", "--special", "--units", "words"], 2, "--special is about pieces"),
+        (["--tasks", "sts-b", "--metric", "kendall"], 2, "--metric must be one of"),
+        (["--tasks", "sts-b", "--oov", "fallback"], 2, "go together"),
+        (["--tasks", "sts-b", "--clusters", "5"], 2, "--clusters says what --tune tries"),
+        (["--tasks", "sts-b", "--tune", "--tune-on", "rg-65"], 2, "--tune-on must name one task of texts"),
+        (["--tasks", "sts-b", "--tune", "--clusters", "a"], 2, '--clusters must be like "10,27"'),
+        (["--tasks", "sts-b", "--transductive", "clusters"], 2, "did you mean 'cluster'"),
+        (["--tasks", "sts-b", "--transductive", "center:3"], 2, "must be like cluster:clusters=27"),
+        (["--tasks", "sts-b", "--transductive", "cluster:k=3"], 2, "a parameter of cluster must be one of"),
+        (["--tasks", "sts-b", "--repair", "nowhere"], 1, "nowhere: a fitted repair"),
+        (["--tasks", "sts12"], 1, r"the task sts12 needs the file STS12/STS\.input\.MSRpar\.txt, got none"),
+        (["--tasks", "sts-b", "--existing", "resume", "--out", "x"], 2, "--existing must be one of fail, replace"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(run: Run, data: Path, arguments: list[str], status: int, line: str, tmp_path: Path,
+                     monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    ended, said, told = run("mini-bert", "--data", data, *arguments)
+    assert ended == status
+    assert not said
+    assert told.count("\n") == 1, told
+    assert re.search(line, told), told
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_data(run: Run, tmp_path: Path) -> None:
+    status, _, told = run("mini-bert", "--tasks", "wordsim", "--data", tmp_path)
+    assert status == 1
+    assert told.count("\n") == 1
+    assert "got none of EN-RG-65.txt, " in told
+    status, _, told = run("mini-bert", "--tasks", "sts", "--data", tmp_path / "nothing")
+    assert status == 1
+    assert "a folder with the files of tasks is needed" in told
+
+
+def test_a_run_is_not_overwritten(run: Run, data: Path, tmp_path: Path) -> None:
+    common = ("mini-bert", "--tasks", "rg-65", "--data", data, "--draws", 5, "--quiet", "--out", tmp_path / "run")
+    assert run(*common)[0] == 0
+    before = (tmp_path / "run" / "run.json").stat().st_mtime_ns
+    status, _, told = run(*common)
+    assert status == 1
+    assert "already holds a run" in told
+    assert (tmp_path / "run" / "run.json").stat().st_mtime_ns == before
+    assert run(*common, "--existing", "replace")[0] == 0
+    assert (tmp_path / "run" / "run.json").stat().st_mtime_ns > before
+
+
+def test_an_error_leaves_nothing(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("limbeck.cli.evaluate.comparisons", stop)
+    status, _, _ = run("mini-bert", "--tasks", "rg-65", "--data", data, "--quiet", "--out", tmp_path / "run")
+    assert status == 130
+    assert not list(tmp_path.iterdir())
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def test_numbers() -> None:
+    assert numbers("10,27", what="x") == [10, 27]
+    assert numbers("5-8", what="x") == [5, 6, 7, 8]
+    for wrong in ("", "a", "8-5", "5-9/0", "1,,2", "-3"):
+        with pytest.raises(UsageError, match="must be like"):
+            numbers(wrong, what="x")
+
+
+def test_transductive_repairs() -> None:
+    made = transductive_repair("cluster:clusters=3,init=random", 7)
+    assert isinstance(made, lb.repair.ClusterRemoval)
+    assert made.get_params() == {"clusters": 3, "components": 12, "init": "random", "iterations": 10, "seed": 7}
+    chain = transductive_repair("center+all-but-the-top:components=2", 0)
+    assert [type(step).__name__ for _, step in chain.steps] == ["Center", "AllButTheTop"]
+    assert chain.steps[1][1].components == 2
+
+
+def test_labels(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder / "runs").mkdir(parents=True)
+    same = [str(tmp_path / "a" / "runs"), str(tmp_path / "b" / "runs")]
+    assert labels_of(same) == same
+    assert labels_of(same[:1]) == ["runs"]
+
+
+def test_another_kind_of_task(tmp_path: Path) -> None:
+    """What a new kind has to bring: found beside the others, scored and compared by its own."""
+
+    class Found:
+        name = "toy"
+
+    suite = Suite(
+        group="toys",
+        names=lambda: ["toy", "other"],
+        members=lambda: ["toy"],
+        find=lambda folder, needed, others: {"toy": Found()} if "toy" in [*needed, *others] else {},
+        scores=lambda task, target, repairs, wishes: [],
+        compare=lambda a, b, wishes: Comparison(a.value - b.value, 0.01, -1.0, 1.0, 3, "bootstrap"),
+        tables=lambda scores: {},
+    )
+    suites = [*SUITES, suite]
+    assert [(s.group, t.name) for s, t in find_tasks(tmp_path, ["toys"], suites=suites)] == [("toys", "toy")]
+
+    class Scored:
+        def __init__(self, target: str, value: float) -> None:
+            self.task, self.target, self.value = "toy", target, value
+
+    some = [Scored("a", 0.1), Scored("b", 0.4), Scored("c", 0.3)]
+    rows = comparisons([(suite, some)], Wishes())  # type: ignore[list-item]
+    assert [(row["target"], row["other"]) for row in rows] == [("b", "a"), ("c", "a"), ("c", "b")]
+    assert rows[0]["difference"] == pytest.approx(0.3)
+    assert [row["p_holm"] for row in rows] == [0.03] * 3
+    many = [Scored(str(n), n / 10) for n in range(8)]
+    assert {row["other"] for row in comparisons([(suite, many)], Wishes())} == {"0"}  # type: ignore[list-item]

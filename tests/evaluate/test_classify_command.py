@@ -1,0 +1,137 @@
+"""`limbeck evaluate --tasks classify`: what is asked, checked, written and printed."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from limbeck.cli import main
+
+HEAD = "index\tsentence1\tsentence2\tlabel\n"
+
+
+@pytest.fixture
+def data(tmp_path):
+    """RTE in small: entailed is what says the same again."""
+    folder = tmp_path / "data" / "RTE"
+    folder.mkdir(parents=True)
+    for name, count in (("train", 60), ("dev", 20)):
+        lines = [
+            f"{n}\tThe river rose {n} times\t{'The river rose' if n % 2 else 'Nobody sings'} {n} times\t"
+            f"{'entailment' if n % 2 else 'not_entailment'}\n"
+            for n in range(count)
+        ]
+        (folder / f"{name}.tsv").write_text(HEAD + "".join(lines), encoding="utf-8")
+    return tmp_path / "data"
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_all_that_is_written(data, tmp_path, capsys):
+    out = tmp_path / "out"
+    given = ["evaluate", "mini-bert", "--tasks", "classify", "--data", str(data), "--max-train", "40", "--starts", "2"]
+    assert main([*given, "--epochs", "3", "--draws", "50", "--quiet", "--out", str(out)]) == 0
+    rows = rows_of(out / "classify.csv")
+    assert [row["setting"] for row in rows] == ["baseline", "global", "cluster"]
+    assert {(row["target"], row["task"], row["metric"], row["split"]) for row in rows} == {
+        ("mini-bert", "rte", "accuracy", "dev")
+    }
+    assert {(row["trained"], row["held_out"], row["available"], row["n"]) for row in rows} == {("36", "4", "60", "20")}
+    assert "40 of 60 training examples, drawn at random" in rows[0]["note"]
+    assert (rows[0]["p"], rows[0]["difference"]) == ("", "")
+    epochs = rows_of(out / "epochs.csv")
+    assert len(epochs) == 3 * 2 * 3
+    chosen = [float(row["score"]) for row in epochs if row["chosen"] == "1" and row["setting"] == "cluster"]
+    assert float(rows[2]["value"]) == pytest.approx(sum(chosen) / 2)
+    assert {path.name for path in (out / "figures").iterdir()} == {
+        "epochs.png", "epochs.svg", "losses.png", "losses.svg",
+    }  # fmt: skip
+    compared = rows_of(out / "comparisons.csv")
+    assert [(row["target"], row["other"]) for row in compared] == [
+        ("mini-bert + global", "mini-bert"),
+        ("mini-bert + cluster", "mini-bert"),
+        ("mini-bert + cluster", "mini-bert + global"),
+    ]
+    assert float(compared[1]["difference"]) == pytest.approx(float(rows[2]["difference"]))
+    assert not (out / "scores.csv").exists()
+    told = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert told["settings"]["max_train"] == 40
+    printed = capsys.readouterr().out
+    assert "mini-bert + cluster" in printed
+    assert "rte: 40 of 60 training examples, drawn at random" in printed
+    assert "classify.csv, comparisons.csv, epochs.csv, figures/, run.json" in printed
+
+
+def test_repairs_that_are_asked_for(data, tmp_path):
+    out = tmp_path / "out"
+    given = [
+        "evaluate",
+        "mini-bert",
+        "--tasks",
+        "rte",
+        "--data",
+        str(data),
+        "--starts",
+        "1",
+        "--epochs",
+        "1",
+        "--quiet",
+    ]
+    given += [
+        "--layers",
+        "0,12",
+        "--transductive",
+        "center",
+        "--fit",
+        "all",
+        "--features",
+        "flattened",
+        "--length",
+        "20",
+    ]
+    assert main([*given, "--draws", "50", "--out", str(out)]) == 0
+    rows = rows_of(out / "classify.csv")
+    assert [(row["target"], row["setting"]) for row in rows] == [
+        ("mini-bert layer 0", "baseline"),
+        ("mini-bert layer 0", "center"),
+        ("mini-bert layer 12", "baseline"),
+        ("mini-bert layer 12", "center"),
+    ]
+    for words in ("features=flattened", "fit=transductive", "center=Center()", "units=first-20"):
+        assert words in rows[3]["settings"]
+
+
+def test_a_table_of_vectors(data, tmp_path, capsys):
+    vectors = tmp_path / "own.vec"
+    words = "The river rose Nobody sings times".split()
+    lines = [f"{word} {' '.join(str((n + k) % 5 - 2) for k in range(4))}" for n, word in enumerate(words)]
+    vectors.write_text(f"{len(words)} 4\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    given = ["evaluate", str(vectors), "--tasks", "rte", "--data", str(data), "--starts", "1", "--epochs", "12"]
+    assert main([*given, "--draws", "50", "--quiet", "--learning-rate", "0.02"]) == 0
+    assert "own" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "status"),
+    [
+        (["--features", "means"], "--features must be one of mean, flattened; got 'means', did you mean 'mean'?", 2),
+        (["--length", "20"], "--length is about flattened features", 2),
+        (["--fit", "dev"], "--fit must be one of training, all", 2),
+        (["--split", "train"], "--split must be one of dev, test", 2),
+        (["--split", "test"], "split of rte must be one of dev; got 'test'", 2),
+        (["--learning-rate", "0"], "--learning-rate must be above 0", 2),
+        (["--tasks", "cola"], "the task cola needs all of its 2 files", 1),
+        (["--tasks", "rtee"], "did you mean 'rte'?", 2),
+    ],
+)
+def test_what_is_wrong_is_one_line(data, capsys, options, message, status):
+    given = ["evaluate", "mini-bert", "--tasks", "rte", "--data", str(data), "--quiet", *options]
+    assert main(given) == status
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
