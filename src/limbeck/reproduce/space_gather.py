@@ -1,0 +1,91 @@
+"""A model's parts, one after the other: kept as soon as each is measured, taken from where they were kept."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from limbeck.analyze.spaces import Method, family_of
+from limbeck.errors import LimbeckError
+from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.space_measures import MEASURES, Measuring, Wanted, asked_for
+from limbeck.reproduce.space_subjects import PARTS, SpaceModel, keep_part, kept_part
+
+#: kind of model, as analyses call it -> as the paper does
+FAMILIES = {"bert": "BERT", "roberta": "RoBERTa", "gpt2": "GPT-2"}
+
+
+def gather(model: str, wanted: Wanted, *, name: str, folder: Path, resume: bool) -> SpaceModel:
+    """Measure every part of a model that can be; a part that is there already for the same wishes is taken as it is.
+
+    folder  where the model's parts are kept, a file each
+    """
+    if not resume:
+        shutil.rmtree(folder, ignore_errors=True)
+    measuring = Measuring(model, name, wanted)
+    parts, missing = {}, {}
+    try:
+        encoder = measuring.last_layer
+        for part, measure in MEASURES.items():
+            asked = asked_for(part, measuring)
+            found = kept_part(folder / f"{part}.json", asked)
+            if found is None:
+                if wanted.progress:
+                    print(f"{name}: {PARTS[part]}", file=sys.stderr)
+                try:
+                    found = measure(measuring)
+                except (CannotShow, LimbeckError) as reason:
+                    (folder / f"{part}.json").unlink(missing_ok=True)
+                    missing[part] = _clause(str(reason))
+                    continue
+                keep_part(folder / f"{part}.json", found, asked)
+            parts[part] = found
+            if part == "tuning":
+                measuring.methods = tuned_methods(found.about["best"])
+        account = _account(measuring)
+        layers = measuring.every_layer.layers
+    finally:
+        measuring.close()
+    return SpaceModel(name, family_name(encoder), layers, parts, missing, account)
+
+
+def tuned_methods(best: dict[str, list[int]]) -> tuple[Method, ...]:
+    """The two repairs of a tuning."""
+    return Method("all-but-the-top", (best["global"][1],)), Method("cluster", (best["cluster"][0], best["cluster"][1]))
+
+
+def family_name(encoder: Any) -> str:
+    """BERT, RoBERTa, GPT-2 or ELMo, by how the model reads."""
+    about = encoder.describe() if hasattr(encoder, "describe") else {}
+    return "ELMo" if about.get("model_type") == "elmo" else FAMILIES[family_of(encoder)]
+
+
+def _account(measuring: Measuring) -> dict[str, Any]:
+    """What was done, as run.json would have it."""
+    wanted, encoder = measuring.wanted, measuring.last_layer
+    corpus = measuring.other_text
+    return {
+        "settings": {
+            "preset": wanted.preset,
+            "seed": wanted.seed,
+            "methods": [str(method) for method in measuring.repairs()],
+            "tuned": bool(measuring.methods),
+            "caps": vars(wanted.caps),
+        },
+        "dim": encoder.dim,
+        "units": encoder.units,
+        "text": measuring.text_name,
+        "counts": {},
+        "source": {
+            "encoder_fingerprint": encoder.fingerprint,
+            "corpus_fingerprint": corpus.fingerprint,
+            "corpus": corpus.describe(),
+        },
+    }
+
+
+def _clause(text: str) -> str:
+    """A sentence as a part of another."""
+    return text.strip().rstrip(".")
