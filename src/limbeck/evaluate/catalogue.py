@@ -32,7 +32,7 @@ def tasks(
         for name in asked:
             choose(name, [*KINDS, *known], what="task")
         wanted = [name for name, layouts in known.items() if name in asked or layouts[0].kind in asked]
-    here = _index(Path(data_dir).expanduser())
+    here = index_of(Path(data_dir).expanduser())
     placed = {name: _find(known[name], here, needed=name in asked, root=data_dir) for name in wanted}
     found = {name: task for name, task in placed.items() if task is not None}
     groups: list[tuple[Kind, ...]] = [(kind,) for kind in KINDS if kind in asked]
@@ -45,7 +45,7 @@ def tasks(
 def find_some(data_dir: str | Path, needed: Sequence[str], others: Sequence[str]) -> dict[str, Task]:
     """Tasks of limbeck's own table: all of `needed`, and those of `others` that are there; at least one in all."""
     known = load_table()
-    here = _index(Path(data_dir).expanduser())
+    here = index_of(Path(data_dir).expanduser())
     wanted = [name for name in known if name in needed or name in others]
     placed = {name: _find(known[name], here, needed=name in needed, root=data_dir) for name in wanted}
     found = {name: task for name, task in placed.items() if task is not None}
@@ -97,7 +97,7 @@ def _task(entry: Mapping[str, Any], layout: Mapping[str, Any]) -> Task:
     return Task(files=tuple(files), **fields)
 
 
-def _index(folder: Path) -> dict[str, list[Path]]:
+def index_of(folder: Path) -> dict[str, list[Path]]:
     """Paths of all files under a folder, by name; those nearest to it first."""
     if not folder.is_dir():
         raise InputError(f"{folder}: a folder with the files of tasks is needed, got none there: check the path.")
@@ -115,7 +115,7 @@ def _find(layouts: Sequence[Task], here: Mapping[str, list[Path]], *, needed: bo
     """The first layout of which a file is there, with the paths of its files."""
     for layout in layouts:
         ends = [end for file in layout.files for end in (file.path, file.gold) if end is not None]
-        paths = {end: path for end in ends if (path := _ending(end, here)) is not None}
+        paths = {end: path for end in ends if (path := path_ending_in(end, here)) is not None}
         if not paths:
             continue
         missing = [str(end) for end in ends if end not in paths]
@@ -136,6 +136,6 @@ def _find(layouts: Sequence[Task], here: Mapping[str, list[Path]], *, needed: bo
     return None
 
 
-def _ending(end: Path, here: Mapping[str, list[Path]]) -> Path | None:
+def path_ending_in(end: Path, here: Mapping[str, list[Path]]) -> Path | None:
     parts = PurePosixPath(end).parts
     return next((path for path in here.get(parts[-1], []) if path.parts[-len(parts) :] == parts), None)

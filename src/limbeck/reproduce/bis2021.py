@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from limbeck.encoders.miniatures import MINIATURES
 from limbeck.reproduce import published_tables as published
 from limbeck.reproduce import table_blocks
 from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule
@@ -38,7 +39,6 @@ from limbeck.reproduce.table_score_rules import (
 from limbeck.reproduce.table_similarity import COSINE
 from limbeck.reproduce.table_sources import WORD_VECTORS
 
-MINIATURES = ("mini-bert", "mini-gpt2", "mini-elmo")
 #: I(W) that the authors call nearly perfect: below their 0.87 (RoBERTa-base), above their exception, 0.64
 NEARLY_PERFECT = 0.85
 NEAR_SHIFT = 0.10  #: of ‖μ‖, how near −ln I(W) counts as equal: 0.07 and 0.12 are printed with two digits

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from limbeck.encoders.miniatures import MINIATURES
 from limbeck.reproduce import published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Block, Claim, Finding, Judgement, Kind, Paper, Published, Rule
@@ -45,13 +46,11 @@ from limbeck.reproduce.word_rules import (
 ISOTROPIC = 0.05
 NEAR = 0.05  #: how near, of cosines and shares, counts as equal
 ALMOST_ALL = 0.8  #: of the layers
-HEADLINE = 0.05  #: the "less than 5 %"
 ABOVE_OTHERS = 0.20  #: intra-sentence similarity that the paper names for ELMo and BERT
 AMONG_LOWEST = 0.75  #: of the pairs of a stop word and another word
 MANY = 0.25  #: of the words
 ABOUT_30_PERCENT = 0.30
 STATIC = 0.999  #: self-similarity of vectors that know no context, rounding left room
-MINIATURES = ("mini-bert", "mini-gpt2", "mini-elmo")  #: of one size, trained on one text
 
 BERT, GPT2, ELMO = ("BERT",), ("GPT-2",), ("ELMo",)
 #: measure -> how ids and texts tell its definition
@@ -252,7 +251,7 @@ MEV = (
         _figure_4_claim(
             f"F4.below-5-percent/{short}",
             f"a static vector explains less than 5 % of the variance, {name}",
-            every_layer_below(definition, "adjusted", HEADLINE),
+            every_layer_below(definition, "adjusted", published.HEADLINE_MEV),
             figure="mev",
             where="abstract, §4.3",
         )
@@ -261,7 +260,7 @@ MEV = (
     _figure_4_claim(
         "F4.which",
         "the 5 % belong to the released code's MEV, not to Eq. 3",
-        only_first_is_below("mev_truncated_svd", "mev", "adjusted", HEADLINE),
+        only_first_is_below("mev_truncated_svd", "mev", "adjusted", published.HEADLINE_MEV),
         figure="mev_headline",
         where="docs/fidelity.md §1.1",
     ),
@@ -269,7 +268,7 @@ MEV = (
         _figure_4_claim(
             f"F4.raw-below-5-percent/{short}",
             f"raw MEV is below 5 % in ELMo and BERT, {name}",
-            every_layer_below(definition, "value", HEADLINE),
+            every_layer_below(definition, "value", published.HEADLINE_MEV),
             about=(*BERT, *ELMO),
         )
         for definition, (short, name) in DEFINITIONS.items()

@@ -12,7 +12,7 @@ from limbeck.report.layout import Grid, label_bottom, lay_out, layer_axis, light
 from limbeck.report.style import COLOURS, INK, PURPOSE, QUIET
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.figures import MARKED, Row, as_run, by_layer_and_depth, keys_of, mark_at
-from limbeck.reproduce.published import RAW_MEV
+from limbeck.reproduce.published import HEADLINE_MEV, RAW_MEV
 from limbeck.reproduce.subjects import Subject
 from limbeck.reproduce.word_rules import LOWEST, over_layers, stop_words_of
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Subjects = Sequence[Subject]
-HEADLINE = 0.05
 DEFINITIONS = {
     "mev": "Eq. 3: σ₁² / Σσ²",
     "mev_centered": "centred: λ₁ / Σλ",
@@ -85,7 +84,7 @@ def draw_mev(subjects: Subjects, numbers: Subjects) -> Figure:
         "Below zero: one vector explains a word less well than it explains random words. The published figure shows "
         "the third meaning, cut at zero. Scales differ. Dashed: 5\u00a0%. Shaded: 95\u00a0% interval of the raw value.",
         [
-            Row(f"{name[0].upper()}{name[1:]}", [(measure, "adjusted")], unit="share of variance", mark=HEADLINE)
+            Row(f"{name[0].upper()}{name[1:]}", [(measure, "adjusted")], unit="share of variance", mark=HEADLINE_MEV)
             for measure, name in DEFINITIONS.items()
         ],
     )
@@ -188,20 +187,20 @@ def _headline_raw(axes: Axes, one: Subject) -> None:
         last = max(as_run(one).positions)
         start, stop = (2, last - 1) if one.family == "GPT-2" and last > 3 else (1, last)
         axes.fill_between([start - 0.3, stop + 0.3], *RAW_MEV[one.family], color=COLOURS[1], alpha=0.25, linewidth=0)
-    mark_at(axes, HEADLINE)
+    mark_at(axes, HEADLINE_MEV)
     axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _headline_adjusted(axes: Axes, one: Subject) -> None:
-    drawn: list[Any] = [[HEADLINE]]
+    drawn: list[Any] = [[HEADLINE_MEV]]
     for measure, look in LOOKS.items():
         x, values = _above_input(one, measure, "adjusted")
         axes.plot(x, values, label=f"{one.name} {measure} adjusted", **look)
         drawn.append(values)
     layer_axis(axes, [as_run(one)])
     limits(axes, drawn)
-    mark_at(axes, HEADLINE)
+    mark_at(axes, HEADLINE_MEV)
     if len(one.layers) == 1 and one.has_input:
         axes.text(0.5, 0.5, "no layer above the input", transform=axes.transAxes, ha="center", color=QUIET)
 

@@ -25,6 +25,7 @@ MEAN_SELF_SIMILARITY = {
     "GPT-2": (0.917, 0.921, 0.900, 0.908, 0.884, 0.865, 0.850, 0.842, 0.838, 0.840, 0.852, 0.887, 0.985),
     "ELMo": (1.0, 0.744, 0.642),
 }
+HEADLINE_MEV = 0.05  #: the "less than 5 %" of a word's variance that one static vector explains
 #: raw MEV of the released code, lowest and highest layer mean (GPT-2: layers 2 to 11)
 RAW_MEV = {"BERT": (0.010, 0.040), "GPT-2": (0.286, 0.351), "ELMo": (0.033, 0.039)}
 #: name, number of layers and dimensions of the models that the paper measured

@@ -51,9 +51,8 @@ def find_data(folder: Path | None) -> Data:
     sts = _try(missing, "sts", lambda: find_some(folder, [], SETS))
     classify = _try(missing, "classify", lambda: classifying.find_some(folder, [], list(classifying.load_table())))
     treebank, semcor = _corpora(folder)
-    for kind, files in (("treebank", treebank), ("semcor", semcor)):
-        if not files:
-            missing[kind] = f"needs {_needed()[kind]}, {folder} has none"
+    for kind in [kind for kind, there in (("treebank", treebank), ("semcor", semcor)) if not there]:
+        missing[kind] = f"needs {_needed()[kind]}, {folder} has none"
     return Data(
         development=development.get(DEVELOPMENT),
         sts={name: sts[name] for name in SETS if name in sts},

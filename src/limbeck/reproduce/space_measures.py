@@ -393,7 +393,6 @@ class Measuring:
         return found
 
 
-#: part -> what of `Wanted` decides its numbers, beside the model and the text
 def asked_for(part: str, measuring: Measuring) -> dict[str, Any]:
     """Everything that decides a part's numbers: one that was kept for the same is not measured again."""
     wanted, caps = measuring.wanted, measuring.wanted.caps
@@ -443,12 +442,13 @@ def removed(x: torch.Tensor, clusters: int, counts: Sequence[int], *, seed: int)
     fitted = ClusterRemoval(clusters, max(counts), seed=seed).fit(x)
     labels = nearest(x, torch.from_numpy(fitted.centers_))
     left = x.to(torch.float64) - torch.from_numpy(fitted.means_)[labels]
-    directions = torch.from_numpy(fitted.components_)[labels]  # (n, most, d)
+    directions = torch.from_numpy(fitted.components_)  # (clusters, most, d), orthonormal
+    members = [(labels == cluster).nonzero().squeeze(1) for cluster in range(len(directions))]
     found, gone = [], 0
     for count in counts:
-        for place in range(gone, min(count, directions.shape[1])):
-            along = directions[:, place]
-            left = left - (left * along).sum(1, keepdim=True) * along
+        for here, own in zip(members, directions, strict=True):
+            along = own[gone:count]
+            left[here] -= left[here] @ along.T @ along
         gone = max(gone, count)
         found.append(log10_isotropy_of(left)[0])
     return np.array(found)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from limbeck.analyze import Analysis, Claim
 from limbeck.analyze.result import columns_of
 from limbeck.errors import InputError
-from limbeck.reproduce.estimates import CannotShow, Estimate
+from limbeck.reproduce.estimates import CannotShow, Curve, Estimate
 from limbeck.state import write_text
 
 Row = dict[str, Any]
@@ -86,8 +88,21 @@ class SpaceModel:
             raise CannotShow(f"there are no numbers of {table}{f' with {told}' if told else ''}")
         return found
 
-    def has(self, part: str) -> bool:
-        return part in self.parts
+    def curve(self, measure: str, column: str = "value") -> Curve:
+        """A measure by layer; like `Subject.curve`, so that rules about curves can be asked of both."""
+        rows = self.rows("layers")
+        if measure not in rows[0]:
+            raise CannotShow(f"there are no numbers of {measure} by layer")
+        values = np.array([row[measure] for row in rows], dtype=np.float64)
+        return Curve(tuple(row["layer"] for row in rows), values, np.zeros_like(values))
+
+    def contextual_layers(self, curve: Curve) -> Curve:
+        """All layers but the input."""
+        with_input = curve.layers[0] == "0" or not curve.layers[0].isdigit()
+        places = [place for place in range(len(curve)) if place or not with_input]
+        if not places:
+            raise CannotShow("no layer above the input was measured")
+        return curve.part(places)
 
 
 def estimate(row: Row, value: str = "value", low: str = "low", high: str = "high") -> Estimate:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError, choose
-from limbeck.evaluate.catalogue import _ending, _index
+from limbeck.evaluate.catalogue import index_of, path_ending_in
 from limbeck.evaluate.classifying.scores import METRICS
 from limbeck.evaluate.classifying.task import KINDS, SPLITS, ClassifyFile, ClassifyTask
 
@@ -93,7 +93,7 @@ def _check(task: ClassifyTask, who: str, known: Mapping[str, ClassifyTask]) -> N
 def _placed(
     known: Mapping[str, ClassifyTask], data_dir: str | Path, needed: Sequence[str], wanted: Sequence[str]
 ) -> dict[str, ClassifyTask]:
-    here = _index(Path(data_dir).expanduser())
+    here = index_of(Path(data_dir).expanduser())
     placed = {
         name: _find(task, here, data_dir, needed=name in needed) for name, task in known.items() if name in wanted
     }
@@ -107,7 +107,7 @@ def _placed(
 def _find(task: ClassifyTask, here: Mapping[str, list[Path]], root: str | Path, *, needed: bool) -> ClassifyTask | None:
     """The task with the paths of its files; None where there is none of them and it is not needed."""
     ends = [end for file in task.files for end in (file.path, file.gold) if end is not None]
-    paths = {end: path for end in ends if (path := _ending(end, here)) is not None}
+    paths = {end: path for end in ends if (path := path_ending_in(end, here)) is not None}
     missing = [str(end) for end in ends if end not in paths]
     if missing and (paths or needed):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
