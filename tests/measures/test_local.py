@@ -81,17 +81,6 @@ def test_layers_and_both_signs() -> None:
     assert (found.one_sign >= found.value).all()
 
 
-def test_points_that_are_their_cluster() -> None:
-    """More clusters than different points: all come to lie on the origin, which has no direction."""
-    x = np.repeat(np.eye(3), [4, 5, 1], axis=0)
-    found = local_isotropy(x, clusters=7)
-    assert np.isnan(found.mean_cosine)
-    assert found.value == pytest.approx(0, abs=1e-9)
-    found = local_isotropy(np.concatenate([np.full((1, 6), 50.0), made()]), clusters=4, seeds=1)
-    assert "1 vectors that are their cluster's mean" in str(found.note)
-    assert np.isfinite(found.mean_cosine)
-
-
 def test_mean_cosine_of_no_pairs() -> None:
     assert np.isnan(mean_cosine_of(torch.eye(3)[:1])[0])
     assert mean_cosine_of(torch.tensor([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])) == (pytest.approx(0.5**0.5), 1)
@@ -103,3 +92,17 @@ def test_bad_input() -> None:
             local_isotropy(made(), **options)
     with pytest.raises(UsageError, match="did you mean 'random'"):
         local_isotropy(made(), init="randm")
+
+
+def test_a_point_that_is_its_cluster_has_no_cosine() -> None:
+    found = local_isotropy(np.concatenate([np.full((1, 6), 50.0), made()]), clusters=4, seeds=1)
+    assert "1 vectors that are their cluster's mean" in str(found.note)
+    assert np.isfinite(found.mean_cosine)
+
+
+@pytest.mark.parametrize("x", [np.ones((5, 3)), np.ones((1, 3)), np.repeat(np.eye(3), 4, axis=0)])
+def test_points_that_are_their_clusters_means_have_no_isotropy(x: np.ndarray) -> None:
+    found = local_isotropy(x, clusters=3 if len(x) > 5 else 1)
+    assert np.isnan(found.value)
+    assert np.isnan(found.mean_cosine)
+    assert "nothing is left" in found.note

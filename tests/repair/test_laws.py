@@ -22,6 +22,7 @@ from limbeck.errors import LimbeckError, UsageError
 from limbeck.measures.rows import ROWS_AT_ONCE
 from limbeck.repair import AllButTheTop, Center, ClusterRemoval, Repair, Standardize, Whitening
 from limbeck.testing import BrokenLaw, check_repair
+from limbeck.vectors import StaticVectors
 
 KINDS = [
     kind
@@ -105,6 +106,38 @@ def test_kinds_and_dtypes_stay() -> None:
     assert_allclose(repair.transform(np.asfortranarray(X)[::-1]), repair.transform(X)[::-1], atol=1e-12)
     assert repair.transform([[1, 2, 3, 4, 5, 6]]).shape == (1, 6)
     assert Center().fit(torch.tensor([[1, 2], [3, 4]])).mean_.tolist() == [2.0, 3.0]  # whole numbers
+
+
+@pytest.mark.parametrize(("kind", "params"), CASES)
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+def test_sizes_that_float32_cannot_square(kind: type[Repair], params: dict[str, Any], scale: float) -> None:
+    """float32 rows so long or so short that their squares are infinite or zero: as in float64."""
+    if isinstance(params.get("init"), np.ndarray):
+        params = params | {"init": params["init"] * scale}
+    x = (X * scale).astype(np.float32)
+    for wide, narrow in (
+        (kind(**params).fit(x.astype(np.float64)), kind(**params).fit(x)),
+        (kind(**params).partial_fit(x.astype(np.float64)), kind(**params).partial_fit(x)),
+    ):
+        want, found = wide.transform(x.astype(np.float64)), narrow.transform(x)
+        assert found.dtype == np.float32
+        assert_allclose(found, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_of_words_is_fitted_on_and_comes_back_repaired(kind: type[Repair]) -> None:
+    table = StaticVectors([f"w{i}" for i in range(50)], X)
+    done = kind().fit(table).transform(table)
+    assert done.words == table.words
+    assert_array_equal(done.matrix, kind().fit(X.astype(np.float32)).transform(X.astype(np.float32)))
+
+
+def test_half_precision_stays() -> None:
+    half = X.astype(np.float16)
+    found = Standardize().fit(half).transform(half)
+    assert found.dtype == np.float16
+    want = Standardize().fit(half.astype(np.float64)).transform(half.astype(np.float64))
+    assert_allclose(found, want, atol=2e-3)
 
 
 def test_fitted_numbers_are_a_copy_and_names_are_of_the_last_fit() -> None:

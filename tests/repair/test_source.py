@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 
 import limbeck as lb
+import limbeck.run.repair
 from limbeck.corpus import Corpus
 from limbeck.encoded import Encoded
 from limbeck.errors import InputError, LimbeckError
@@ -155,7 +156,34 @@ def test_folder_and_back(tmp_path: Path, vectors: torch.Tensor, repairs: dict[st
         for layer, repair in odd.items():
             assert_array_equal(found[layer].transform(vectors[0].numpy()), repair.transform(vectors[0].numpy()))
     alone = lb.repair.load_repairs(tmp_path / "run" / "repairs" / "middle.safetensors", model="own")
-    assert_array_equal(alone.transform(vectors[1].numpy()), repairs["middle"].transform(vectors[1].numpy()))
+    assert alone.keys() == {"middle"}  # the file says of which layer it is, and is for no other
+    assert_array_equal(alone["middle"].transform(vectors[1].numpy()), repairs["middle"].transform(vectors[1].numpy()))
+
+
+def test_a_model_is_known_by_its_weights_where_they_are_known(tmp_path: Path, repairs: dict[str, Any]) -> None:
+    save_repairs(tmp_path / "own", repairs, about={"model": "own", "model_fingerprint": "abc"})
+    assert lb.repair.load_repairs(tmp_path / "own", model="renamed", model_fingerprint="abc").keys() == repairs.keys()
+    assert lb.repair.load_repairs(tmp_path / "own", model="own").keys() == repairs.keys()
+    with pytest.raises(InputError, match="fitted on, own; got another model of that name"):
+        lb.repair.load_repairs(tmp_path / "own", model="own", model_fingerprint="def")
+    with pytest.raises(InputError, match="fitted on, own; got other"):
+        lb.repair.load_repairs(tmp_path / "own", model="other")
+
+
+def test_a_repair_of_one_file_of_vectors_is_not_for_another_of_its_name(tmp_path: Path) -> None:
+    words = [f"w{i}" for i in range(30)]
+    rng = np.random.default_rng(0)
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        lb.StaticVectors(words, rng.normal(size=(30, 4)) + 1).save(tmp_path / folder / "v.txt", "glove")
+    run = limbeck.run.repair.repair(tmp_path / "one" / "v.txt", method="center", out=tmp_path / "run")
+    assert run.n == 30
+    text = [words[:10], words[10:20], words[20:]]
+    settings = lb.MeasureSettings(min_contexts=1)
+    lb.measure(tmp_path / "one" / "v.txt", text, repair=tmp_path / "run", settings=settings)
+    for other in (tmp_path / "two" / "v.txt", tmp_path / "run" / "vectors" / "v.txt"):  # the second would be twice
+        with pytest.raises(InputError, match="another model of that name"):
+            lb.measure(other, text, repair=tmp_path / "run", settings=settings)
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path, repairs: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from limbeck.encoders.batching import cut, ranges
 from limbeck.encoders.bilm import BiLM, State
-from limbeck.encoders.huggingface import DTYPES, choose_batch_tokens, choose_device
+from limbeck.encoders.huggingface import DTYPES, choose_batch_tokens, choose_device, weights_fingerprint
 from limbeck.encoders.layers import TABLE, choose_layers
 from limbeck.encoders.preparer import PiecePreparer
 from limbeck.encoders.protocol import Ints, Prepared
@@ -144,14 +144,13 @@ class ElmoEncoder:
         settings = [
             self._layers, self._window, str(self._dtype), self._prepare.context, self._targets(), self._carry_state,
         ]  # fmt: skip
-        digest = hashlib.blake2b(digest_size=16)
-        digest.update(json.dumps([self._model.published_options, settings], sort_keys=True, default=str).encode())
-        digest.update(self._speller.identity.encode())
-        for key, tensor in sorted(self._model.state_dict().items()):
-            flat = tensor.reshape(-1)
-            sample = flat[:: max(1, len(flat) // 64)].to("cpu", torch.float64)
-            digest.update(f"{key} {tuple(tensor.shape)}".encode() + sample.numpy().tobytes())
-        return digest.hexdigest()
+        made_of = [self.model_fingerprint, settings]
+        return hashlib.blake2b(json.dumps(made_of, default=str).encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def model_fingerprint(self) -> str:
+        """Changes with the weights, and with no setting: whose vectors they are."""
+        return weights_fingerprint(self._model, self._model.published_options, self._speller.identity)
 
     def forward(self, batch: Prepared) -> torch.Tensor:
         """Vectors (layers, units, dim) in the order of the batch's units, whatever its size."""

@@ -180,23 +180,22 @@ class HuggingFaceEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        config = self._model.config.to_dict()
-        for volatile in ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures"):
-            config.pop(volatile, None)
         prepare = self._prepare
         targets = sorted(prepare.targets) if prepare.targets is not None else prepare.label
         settings = [
             self._layers, self._pooling, self._stack, self._window, str(self._dtype),
             prepare.units, prepare.context, targets, prepare.keep_first, prepare.special,
         ]  # fmt: skip
-        digest = hashlib.blake2b(digest_size=16)
-        digest.update(json.dumps([config, settings], sort_keys=True, default=str).encode())
-        digest.update(prepare.aligner.identity.encode())
-        for key, tensor in sorted(self._model.state_dict().items()):
-            flat = tensor.reshape(-1)
-            sample = flat[:: max(1, len(flat) // 64)].to("cpu", torch.float64)
-            digest.update(f"{key} {tuple(tensor.shape)}".encode() + sample.numpy().tobytes())
-        return digest.hexdigest()
+        made_of = [self.model_fingerprint, settings]
+        return hashlib.blake2b(json.dumps(made_of, default=str).encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def model_fingerprint(self) -> str:
+        """Changes with the weights and the tokeniser, and with no setting: whose vectors they are."""
+        config = self._model.config.to_dict()
+        for volatile in ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures"):
+            config.pop(volatile, None)
+        return weights_fingerprint(self._model, config, self._prepare.aligner.identity)
 
     def forward(self, batch: Prepared) -> torch.Tensor:
         """Vectors (layers, units, dim) in the order of the batch's units, whatever its size."""
@@ -350,3 +349,14 @@ def position_limit(model: Any) -> int | None:
                 reserved = 0 if module.padding_idx is None else module.padding_idx + 1
             limits.append(module.num_embeddings - int(reserved))
     return min(limits, default=None)
+
+
+def weights_fingerprint(model: torch.nn.Module, config: dict[str, Any], reader: str) -> str:
+    """Of a model's weights, by a sample of each tensor, and of what it is read with."""
+    digest = hashlib.blake2b(json.dumps(config, sort_keys=True, default=str).encode(), digest_size=16)
+    digest.update(reader.encode())
+    for key, tensor in sorted(model.state_dict().items()):
+        flat = tensor.reshape(-1)
+        sample = flat[:: max(1, len(flat) // 64)].to("cpu", torch.float64)
+        digest.update(f"{key} {tuple(tensor.shape)}".encode() + sample.numpy().tobytes())
+    return digest.hexdigest()

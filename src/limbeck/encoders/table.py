@@ -82,7 +82,7 @@ class TableEncoder:
         import torch
 
         self._matrix = np.ascontiguousarray(static.matrix)
-        words = list(static.words)
+        self._words = words = list(static.words)
         if self._matrix.ndim != 2 or len(self._matrix) != len(words):
             raise InputError(
                 f"A table needs one row a word; got {len(words)} words and an array of shape {self._matrix.shape}."
@@ -99,12 +99,14 @@ class TableEncoder:
     def name(self) -> str:
         return self._name
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
-        digest = hashlib.blake2b(self._matrix.tobytes(), digest_size=16)
-        digest.update(f"{self._matrix.dtype} {self._matrix.shape} {self._prepare.lower}".encode())
-        digest.update("\n".join(self._prepare.rows).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+        return f"{self.model_fingerprint}-lower" if self._prepare.lower else self.model_fingerprint
+
+    @cached_property
+    def model_fingerprint(self) -> str:
+        """Changes with the words and their vectors, and with no setting."""
+        return table_fingerprint(self._words, self._matrix)
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -135,3 +137,11 @@ def text_windows(ordinal: Ints) -> tuple[Ints, Ints]:
     turns = np.flatnonzero(np.diff(ordinal)) + 1
     starts = np.concatenate([[0], turns, [len(ordinal)]]).astype(np.int64) if len(ordinal) else np.zeros(1, np.int64)
     return starts, np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
+
+
+def table_fingerprint(words: Sequence[str], matrix: NDArray[Any]) -> str:
+    """Of a table of vectors, every one of them."""
+    digest = hashlib.blake2b(np.ascontiguousarray(matrix).tobytes(), digest_size=16)
+    digest.update(f"{matrix.dtype} {matrix.shape} ".encode())
+    digest.update("\n".join(words).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

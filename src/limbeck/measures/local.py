@@ -64,6 +64,8 @@ def local_isotropy(
         for run in range(found.shape[1]):
             near = centered_by_cluster(w, clusters, iterations=iterations, spread=init == "k-means++", seed=seed + run)
             found[layer, run, :2], note = log10_isotropy_of(near)
+            if not bool((near.square().sum(1) > EQUAL * w.to(torch.float64).square().sum(1)).any()):
+                found[layer, run, :2], note = math.nan, "every point is its cluster's mean: nothing is left of it"
             found[layer, run, 2], left_out = mean_cosine_of(near, least=EQUAL * w.to(torch.float64).square().sum(1))
             told = f"{left_out} vectors that are their cluster's mean have no cosine" if left_out else ""
             notes.append(note or told)

@@ -66,6 +66,7 @@ class ClusterRemoval(Repair):
     def begin(self, dim: int) -> None:
         check_whole("clusters", self.clusters, least=1)
         check_whole("iterations", self.iterations, least=1)
+        check_whole("seed", self.seed, least=0)
         self._count = min(check_whole("components", self.components, least=0), dim)
         self._centers: Any = None  # a tensor (k, d) once there is one
         self._given = not isinstance(self.init, str)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import LimbeckError, MissingExtra
 from limbeck.measures.rows import blocks, narrow
+from limbeck.vectors import StaticVectors
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -20,6 +21,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra('Repair needs scikit-learn, which is not installed: pip install "limbeck[repair]".') from error
 
 Learned = dict[str, torch.Tensor]
+SAFE = (1e-12, 1e15)  #: largest values whose squares, summed over many rows, float32 can hold to all its digits
 
 
 class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -72,7 +74,8 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     # --- fitting --------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit on all rows of X, weighted by `sample_weight` (word frequencies, say) where it is given."""
+        """Fit on all rows of X, or on all vectors of a table of words, weighted by `sample_weight` (word frequencies,
+        say) where it is given."""
         x, weights = self._rows_and_weights(X, sample_weight, first=True)
         self._restart(x.shape[1])
         self.take_all(x, weights)
@@ -117,15 +120,20 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     # --- applying -------------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Repair the rows of X, which need not be those of the fit."""
+        """Repair the rows of X, which need not be those of the fit; of StaticVectors others come back."""
         check_is_fitted(self)
+        if isinstance(X, StaticVectors):
+            return StaticVectors(X.words, self.transform(X.matrix))
         x = self._rows(X, first=False)
+        within = _within_range(x)
         kept = self._tensors()
         done = torch.empty_like(x, memory_format=torch.contiguous_format)
         for start in (starts := blocks(x)):
             part = slice(start, start + starts.step)
-            done[part] = self._applied(x[part], kept)
-        return done if isinstance(X, torch.Tensor) else done.numpy()
+            done[part] = self._applied(within[part], kept).to(x.dtype)
+        if isinstance(X, torch.Tensor):
+            return done
+        return done.numpy().astype(np.float16) if getattr(X, "dtype", None) == np.float16 else done.numpy()
 
     def as_torch(self) -> torch.nn.Module:
         """A module that repairs tensors (…, d) where they are, without the checks of `transform`.
@@ -161,6 +169,8 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     def _rows(self, X: Any, *, first: bool) -> torch.Tensor:
         """X as a checked tensor (n, d), without a copy where that can be."""
         if not isinstance(X, torch.Tensor):
+            X = X.matrix if isinstance(X, StaticVectors) else X
+            X = X.astype(np.float32) if getattr(X, "dtype", None) == np.float16 else X
             array = validate_data(self, X, reset=first, dtype=[np.float64, np.float32])
             return _tensor(array)
         x = X.detach()
@@ -184,7 +194,7 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _rows_and_weights(self, X: Any, weights: Any, *, first: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Checked rows and weights; rows without weight are left out."""
-        x = self._rows(X, first=first)
+        x = _within_range(self._rows(X, first=first))
         if weights is None:
             return x, None
         given = weights.detach().cpu() if isinstance(weights, torch.Tensor) else weights
@@ -212,6 +222,15 @@ class Applied(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         rows = x.reshape(-1, x.shape[-1])
         return self._repair._applied(rows, dict(self.named_buffers())).reshape(x.shape)
+
+
+def _within_range(x: torch.Tensor) -> torch.Tensor:
+    """Rows in float64 where squares of float32 would overflow or vanish, else as they are."""
+    if x.dtype == torch.float64:
+        return x
+    low, high = torch.aminmax(x)
+    largest = max(-float(low), float(high))
+    return x if SAFE[0] < largest < SAFE[1] or not largest else x.to(torch.float64)
 
 
 def _tensor(array: NDArray[Any]) -> torch.Tensor:

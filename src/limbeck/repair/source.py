@@ -33,6 +33,8 @@ class RepairedSource:
     A vector of which a repair leaves nothing, at any layer, has no direction any more: it is left out and counted.
     """
 
+    remedy = "ask for fewer --clusters or --components, or give more text"  #: where nothing is left of any vector
+
     def __init__(self, source: Source, repairs: Any) -> None:
         self.source = source
         self.repairs = repairs_by_layer(repairs, source)

@@ -110,6 +110,7 @@ def draw_space(runs: Sequence[Run], spaces: Spaces) -> Figure:
 def draw_directions(runs: Sequence[Run], spaces: Spaces) -> Figure:
     """First two singular vectors about the origin, and singular values (Biš et al. 2021, Figure 1)."""
     layers = some_layers(runs[0].layers, ROWS)
+    left_out = len(runs[0].layers) - len(layers)
     coloured = _knows_frequency(spaces)
     grid = Grid(3, 2.3, [2.3] * len(layers), right=RIGHT + (SCALE_WIDTH if coloured else 0.0))
     keys: list[Key] = [(name, _line(**_curve(place))) for place, name in enumerate((BEFORE, AFTER))]
@@ -117,7 +118,8 @@ def draw_directions(runs: Sequence[Run], spaces: Spaces) -> Figure:
         [runs[1]],
         "The space seen from the origin, and its singular values",
         "Occurrences on the first two singular vectors, without centering; the cross is the origin, the corner the "
-        "share of the second moment. At the right the singular values, over the largest.",
+        "share of the second moment. At the right the singular values, over the largest."
+        + (f" {left_out} of {len(runs[0].layers)} layers are left out." if left_out else ""),
         grid=grid,
         panels=3 * len(layers),
         keys=[keys],

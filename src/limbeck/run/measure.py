@@ -107,7 +107,7 @@ def measure_source(
         deduplicate=settings.rules.deduplicate,
         **common,
     )
-    check_any(passed)
+    check_any(passed, source)
     partition = None
     if settings.two_pass:
         moments = next(a for a in passed.accumulators if isinstance(a, Moments))
@@ -127,13 +127,14 @@ def check_enough(plan: Plan, settings: MeasureSettings) -> None:
         )
 
 
-def check_any(passed: Passed) -> None:
+def check_any(passed: Passed, source: Source) -> None:
     """A run in which no word has a vector would be a table of holes too."""
     if not any(accumulator.n for accumulator in passed.accumulators if isinstance(accumulator, Moments)):
         told = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)
+        remedy = getattr(source, "remedy", "check --model and --lowercase, or --context and --keep-first")
         raise LimbeckError(
             f"at least one word must have a vector, none of {passed.plan.units:,} has: "
-            f"{told or 'none was asked for'}: check --model and --lowercase, or --context and --keep-first."
+            f"{told or 'none was asked for'}: {remedy}."
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limbeck.accumulators import Moments, Points, UnitSums
 from limbeck.encoders.huggingface import choose_device
@@ -140,7 +141,8 @@ def open_subject(
     table = load_table(model) if named else model
     name = Path(model).expanduser().name if named else TABLE
     where = "cpu" if device == "auto" else str(choose_device(device))
-    return Subject(open_table(table, name, device=where), table, model if named else "", alone=True)
+    whole = not named or is_static(model)
+    return Subject(open_table(table, name, whole=whole, device=where), table, model if named else "", alone=True)
 
 
 def repair(
@@ -208,7 +210,10 @@ def repair_subject(
     repairs = fitted(subject, settings, target / FOLDER, passed, frequencies, how)
     local = local_table(before, most=settings.local_points, seed=settings.measure.seed, progress=progress)
     spaces = {BEFORE: space_tables(before, frequencies)}
-    results, n = before.results, before.moments.n if not subject.alone else len(subject.table or ())
+    results, n = before.results, before.moments.n
+    if subject.alone and subject.table is not None:  # zero vectors too are fitted on, words without a count are not
+        counted = settings.weights == "frequency"
+        n = int((row_weights(subject.table, frequencies) > 0).sum()) if counted else len(subject.table)
     del before, passed  # its kept points: the repaired ones take the same room
     after, passed = measured(RepairedSource(source, repairs), AFTER)
     spaces[AFTER] = space_tables(after, frequencies)
@@ -263,17 +268,22 @@ def fitted(
     if (kept := kept_repairs(folder, about, source.layers)) is not None:
         return kept
     if subject.alone and subject.table is not None:
-        weights = None
-        if settings.weights == "frequency":
-            weights = np.array([(counts or {}).get(word, 0) for word in subject.table.words], dtype=np.float64)
-            if not weights.any():
-                raise InputError("--counts must have some of the table's words, it has none: give counts of its words.")
+        weights = row_weights(subject.table, counts) if settings.weights == "frequency" else None
         repairs = {source.layers[0]: fit_matrix(subject.table.matrix, made, weights=weights)}
     else:
         seen = [a for a in passed.accumulators if isinstance(a, Moments | UnitSums) or type(a) is Points]
-        repairs = fit_source(source, made, plan=passed.plan, seen=seen, seed=settings.measure.seed, **how)
+        chosen: dict[str, Any] = {"seed": settings.measure.seed, "sample": settings.measure.points}
+        repairs = fit_source(source, made, plan=passed.plan, seen=seen, **chosen, **how)
     save_repairs(folder, repairs, about=about)
     return repairs
+
+
+def row_weights(table: StaticVectors, counts: Mapping[str, int] | None) -> NDArray[np.float64]:
+    """How often each word of a table occurs: what its row weighs in the fit."""
+    weights = np.array([(counts or {}).get(word, 0) for word in table.words], dtype=np.float64)
+    if not weights.any():
+        raise InputError("--counts must have some of the table's words, it has none: give counts of its words.")
+    return weights
 
 
 def about_repairs(source: Source, settings: RepairSettings) -> dict[str, Any]:
@@ -281,6 +291,8 @@ def about_repairs(source: Source, settings: RepairSettings) -> dict[str, Any]:
     told = source.describe()
     about = {
         "model": source.name,
+        "model_fingerprint": told.get("model_fingerprint"),
+        "units": _units_of(told),
         "fingerprint": source.fingerprint,
         "method": name_of(settings.make()),
         "settings": {
@@ -291,6 +303,12 @@ def about_repairs(source: Source, settings: RepairSettings) -> dict[str, Any]:
     }
     plain: dict[str, Any] = json.loads(json.dumps(about, default=str))
     return plain
+
+
+def _units_of(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What the vectors are of: words or pieces, and how pieces became words."""
+    settings = told.get("encoder_settings") or (told.get("kept_from") or {}).get("encoder_settings") or {}
+    return {name: settings[name] for name in ("units", "pooling", "special") if name in settings}
 
 
 def kept_repairs(folder: Path, about: Mapping[str, Any], layers: Sequence[str]) -> dict[str, Any] | None:

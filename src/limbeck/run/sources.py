@@ -66,7 +66,8 @@ def repaired(source: Source, repair: Any) -> Source:
     from limbeck.repair import RepairedSource, load_repairs  # scikit-learn is an extra
 
     if isinstance(repair, str | Path):
-        repair = load_repairs(repair, model=source.name)
+        known = source.describe().get("model_fingerprint")
+        repair = load_repairs(repair, model=source.name, model_fingerprint=known)
     return RepairedSource(source, repair)
 
 

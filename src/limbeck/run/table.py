@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from limbeck.corpus.compression import open_bytes
 from limbeck.encoders.layers import TABLE
 from limbeck.encoders.miniatures import is_miniature, miniature_folder
+from limbeck.encoders.table import table_fingerprint
 from limbeck.run.sources import is_static
 from limbeck.stream import VectorSource
 from limbeck.vectors import OccurrenceVectors, StaticVectors, formats
@@ -24,16 +24,15 @@ class TableRows:
     layers: tuple[str, ...] = (TABLE,)
     shards = 1
 
-    def __init__(self, table: StaticVectors, name: str) -> None:
+    def __init__(self, table: StaticVectors, name: str, *, whole: bool) -> None:
         self._table = table
         self.name = name
         self.dim = table.dim
         self._rows = np.flatnonzero(table.matrix.any(axis=1))
         self.words_total = len(self._rows)
         self.about = {"table": name, "rows": len(table), "zero_vectors": len(table) - self.words_total}
-        digest = hashlib.blake2b(table.matrix.tobytes(), digest_size=16)
-        digest.update("\n".join(table.words).encode("utf-8", "surrogatepass"))
-        self.fingerprint = digest.hexdigest()
+        self.fingerprint = table_fingerprint(table.words, table.matrix)
+        self.model_fingerprint = self.fingerprint if whole else None
 
     def identities(self, shard: int) -> Identities:
         return identities_of([self._table.words[row] for row in self._rows.tolist()], None, None)
@@ -51,9 +50,9 @@ def load_table(model: str | Path) -> StaticVectors:
     return StaticVectors.from_model(miniature_folder(str(model)) if is_miniature(model) else model)
 
 
-def open_table(table: StaticVectors, name: str, *, device: str = "cpu") -> VectorSource:
-    """A source that gives every row of a table once."""
-    return VectorSource(OccurrenceVectors(TableRows(table, name)), name, device)
+def open_table(table: StaticVectors, name: str, *, whole: bool = True, device: str = "cpu") -> VectorSource:
+    """A source that gives every row of a table once; `whole`: there is no more to the model than its table."""
+    return VectorSource(OccurrenceVectors(TableRows(table, name, whole=whole)), name, device)
 
 
 def save_like(table: StaticVectors, model: str | Path, folder: Path) -> Path:

@@ -71,6 +71,7 @@ class TextSource:
         return {
             "encoder": self.encoder.name,
             "encoder_fingerprint": self.encoder.fingerprint,
+            "model_fingerprint": getattr(self.encoder, "model_fingerprint", None),
             "encoder_settings": self.encoder.describe() if hasattr(self.encoder, "describe") else {},
             "corpus": self.corpus.describe(),
             "corpus_fingerprint": self.corpus.fingerprint,
@@ -137,6 +138,7 @@ class VectorSource:
             "vectors": self.path,
             "encoder": self.kept.name,
             "encoder_fingerprint": self.kept.fingerprint,
+            "model_fingerprint": self.kept.model_fingerprint,
             "kept_from": self.kept.about,
         }
 

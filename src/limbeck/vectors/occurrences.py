@@ -52,6 +52,8 @@ class OccurrenceVectors:
         self.shards, self.words_total = source.shards, source.words_total
         #: where they came from: model, text and settings, as far as that is known
         self.about: dict[str, object] = getattr(source, "about", {})
+        #: of the model alone, whatever the text and the settings were, as far as that is known
+        self.model_fingerprint = getattr(source, "model_fingerprint", None) or self.about.get("model_fingerprint")
         #: identities of texts known to repeat an earlier one, None where nobody has looked
         self.duplicates: NDArray[np.int64] | None = getattr(source, "duplicates", None)
 
