@@ -45,9 +45,11 @@ bench: $(VENV)/.dev  ## speed and memory, side by side with the peers
 docs: $(VENV)/.dev  ## write the generated pages of docs/ anew
 	$(PY) -m docs.generate $(ARGS)
 
-reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of word-similarity sets)
+reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks)
 	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase --out runs/ethayarajh2019 --existing resume \
 	    --page docs/architecture.md $(ARGS)
+	$(VENV)/bin/limbeck reproduce rajaee2021 --lowercase $(if $(DATA),--data $(DATA)) --out runs/rajaee2021 \
+	    --existing resume --page docs/rajaee2021.md
 	$(VENV)/bin/limbeck reproduce bis2021 --lowercase $(if $(DATA),--data $(DATA)) --early recipes/results \
 	    --out runs/bis2021 --existing replace --page docs/bis2021.md
 

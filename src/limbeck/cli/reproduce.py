@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.measure import add_measure_options, check_before, folders_of, foresee, measure_into, settings_of
-from limbeck.cli.options import add_corpus_options, add_model_options, add_pass_options, source_options
+from limbeck.cli.options import add_corpus_options, add_model_options, add_pass_options, positive, source_options
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
 from limbeck.reproduce import PAPERS, paper_named
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from limbeck.corpus import Corpus
     from limbeck.reproduce.findings import Finding, Paper, Source
     from limbeck.reproduce.results import Reproduction
+    from limbeck.reproduce.space_wanted import Wanted
     from limbeck.tables import Columns
 
     #: what came out, and files with its numbers: path in the folder -> columns
@@ -28,8 +29,9 @@ papers: {papers}
 
 Without --model the miniatures of the package are measured, without --corpus its sample corpus. DIR then holds
 findings.json and findings.md (each claim: held, not held, too close to call, cannot be shown; by which rule, with
-which numbers), figures/, and the numbers: runs/, a folder of `limbeck measure` for each model, or tables/, for papers
-about embedding tables (bis2021), which need no pass through the model.
+which numbers), figures/, and the numbers: runs/, a folder of `limbeck measure` for each model; tables/, for papers
+about embedding tables (bis2021), which need no pass through the model; or spaces/, for papers about repairs
+(rajaee2021), where every part that was measured is kept, so that a run that was stopped goes on with --existing resume.
 
 examples:
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
@@ -38,18 +40,33 @@ examples:
       --out runs/published
   limbeck reproduce ethayarajh2019 --corpus semcor3.0.tar.xz --format semcor --out runs/semcor
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019 --existing resume --page docs/architecture.md
+  limbeck reproduce rajaee2021 --out runs/rajaee2021
+  limbeck reproduce rajaee2021 --data data --model bert-base-uncased gpt2 --max-train 2500 --out runs/repairs
+  limbeck reproduce rajaee2021 --data data --quick --out runs/quick
   limbeck reproduce bis2021 --out runs/bis2021
   limbeck reproduce bis2021 --model bert-base-cased glove.6B.300d.txt --data similarity-sets --out runs/tables
 """
 #: source of a paper's claims -> options that it has no use for
+CAPS = ("quick", "max_pairs", "seeds", "max_train", "starts", "count_in")  #: of spaces alone
 IDLE: dict[Source, tuple[str, ...]] = {
-    "runs": ("data", "early"),
+    "runs": ("data", "early", *CAPS),
     "tables": (
+        *CAPS,
         "revision", "layers", "pooling", "units", "window", "context", "targets", "keep_first", "special", "stack",
         "device", "dtype", "trust_remote_code", "text_unit", "batch_tokens", "workers", "senses", "sense_label",
         "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass", "no_text",
     ),
+    "spaces": (
+        "early", "layers", "pooling", "units", "context", "targets", "special", "stack", "text_unit", "senses",
+        "sense_label", "workers", "min_contexts", "max_words", "mev_words", "max_contexts", "two_pass", "no_text",
+    ),
 }  # fmt: skip
+#: source of a paper's claims -> what they are tried on, in words
+TRIED_ON: dict[Source, str] = {
+    "runs": "run folders of all layers",
+    "tables": "embedding tables, and reads no layer",
+    "spaces": "pieces of a text at all layers, before and after repair",
+}
 #: options that say how a run goes, and change no number -> how many words follow them
 HOW = {"--existing": 1, "--quiet": 0, "--debug": 0, "--workers": 1}
 
@@ -76,10 +93,24 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="labelled corpus in which the senses of words are counted (default: the corpus itself, if it has labels)",
     )
     group.add_argument("--sense-label", metavar="NAME", help="label that tells the sense (default: sense, else class)")
-    group = parser.add_argument_group("embedding tables (bis2021)")
+    group = parser.add_argument_group("data (bis2021, rajaee2021)")
     group.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder with the files of word-similarity sets, anywhere in it"
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="folder with files, anywhere in it: word-similarity sets (bis2021); sentence similarity, classification, "
+        "a treebank and SemCor (rajaee2021)",
     )
+    group = parser.add_argument_group("repairs (rajaee2021)")
+    group.add_argument("--quick", action="store_true", help="a little of everything, to see it run: no number counts")
+    group.add_argument("--max-pairs", type=positive, metavar="N", help="sentence pairs of each set (default: all)")
+    group.add_argument("--seeds", type=positive, metavar="N", help="clusterings that are averaged (5)")
+    group.add_argument("--max-train", type=positive, metavar="N", help="training examples of each task (1000)")
+    group.add_argument("--starts", type=positive, metavar="N", help="training runs of each setting (5)")
+    group.add_argument(
+        "--count-in", nargs="+", metavar="C", help="text in which words are counted for their frequency (the text)"
+    )
+    group = parser.add_argument_group("embedding tables (bis2021)")
     group.add_argument(
         "--early", type=Path, metavar="DIR", help="folder with tables kept in training, early-NAME.safetensors"
     )
@@ -94,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     paper = paper_named(options.paper)
     options.model = options.model or list(paper.models)
     refuse_idle(paper.source, options)
-    gathered = from_runs(paper, options) if paper.source == "runs" else from_tables(paper, options)
+    gathered = {"runs": from_runs, "tables": from_tables, "spaces": from_spaces}[paper.source](paper, options)
     if gathered is None:  # a dry run
         return 0
     found, files = gathered
@@ -108,8 +139,7 @@ def refuse_idle(source: Source, options: argparse.Namespace) -> None:
     idle = [name for name in IDLE[source] if getattr(options, name) != options.default_of(name)]
     if idle:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
-        what = "embedding tables, and reads no layer" if source == "tables" else "run folders of all layers"
-        raise UsageError(f"The claims of {options.paper} are tried on {what}; got {named}: leave it out.")
+        raise UsageError(f"The claims of {options.paper} are tried on {TRIED_ON[source]}; got {named}: leave it out.")
 
 
 def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
@@ -171,6 +201,75 @@ def from_tables(paper: Paper, options: argparse.Namespace) -> Gathered | None:
         return None
     found = try_on(paper, tables, command=command_of(options.typed))
     return found, {f"tables/{name}": columns for name, columns in columns_of(tables).items()}
+
+
+def from_spaces(paper: Paper, options: argparse.Namespace) -> Gathered | None:
+    """Measure each model's space part by part, before and after repair; what is kept from before is taken."""
+    from limbeck.encoders.loading import check_model
+    from limbeck.reproduce.results import try_on
+    from limbeck.reproduce.space_gather import gather
+    from limbeck.reproduce.space_subjects import columns_of_models
+    from limbeck.run.folder import EXISTING
+    from limbeck.run.presets import preset_named
+    from limbeck.run.sources import is_static
+
+    preset_named(options.preset)
+    choose(options.existing, EXISTING, what="--existing")
+    names = [folder.name for folder in folders_of(Path(), options.model)]
+    for model in options.model:
+        if is_static(model):
+            raise UsageError(f"{model}: claims about layers need a model, these are static vectors: see bis2021.")
+        check_model(model)
+    check_page(paper, options)
+    check_out(options)
+    wanted = wanted_of(options)
+    if options.dry_run:
+        for name in names:
+            describe_space(name, wanted)
+        return None
+    models = [
+        gather(model, wanted, name=name, folder=options.out / "spaces" / name, resume=options.existing == "resume")
+        for model, name in zip(options.model, names, strict=True)
+    ]
+    found = try_on(paper, models, command=command_of(options.typed))
+    return found, {f"spaces/{name}": columns for name, columns in columns_of_models(models).items()}
+
+
+def wanted_of(options: argparse.Namespace) -> Wanted:
+    """What is asked of every model."""
+    from dataclasses import replace
+
+    from limbeck.reproduce.space_data import find_data
+    from limbeck.reproduce.space_wanted import QUICK, Caps, Wanted
+    from limbeck.reproduce.text import default_corpus
+    from limbeck.run.sources import CORPUS_OPTIONS
+
+    given = source_options(options)
+    text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}
+    caps = QUICK if options.quick else Caps(points=options.points)
+    asked = {"pairs": options.max_pairs, "seeds": options.seeds, "train": options.max_train, "starts": options.starts}
+    return Wanted(
+        data=find_data(options.data),
+        corpus=options.corpus or [str(default_corpus())],
+        own_text=bool(options.corpus),
+        text=text,
+        encoder=given,
+        count_in=options.count_in or (),
+        caps=replace(caps, **{name: number for name, number in asked.items() if number is not None}),
+        preset=options.preset,
+        seed=options.seed,
+        progress=not options.quiet,
+    )
+
+
+def describe_space(name: str, wanted: Wanted) -> None:
+    """--dry-run: what would be measured, and what cannot be."""
+    from limbeck.reproduce.space_subjects import PARTS
+
+    needs = {"tuning": "development", "sts": "sts", "classify": "classify", "structure": "treebank"}
+    lacking = {part: wanted.data.missing[kind] for part, kind in needs.items() if kind in wanted.data.missing}
+    for part, what in PARTS.items():
+        print(f"{name}: {what}" + (f": not measured, it {lacking[part]}" if part in lacking else ""))
 
 
 def describe_table(model: str, corpus: Corpus, *, name: str) -> None:
@@ -275,6 +374,10 @@ def print_findings(found: Reproduction, out: Path) -> None:
         counts[one.verdict] = counts.get(one.verdict, 0) + 1
     lines = [", ".join(f"{verdict}: {count}" for verdict, count in counts.items())]
     lines += [found.note] if found.note else []
+    if found.paper.source == "spaces":
+        from limbeck.reproduce.space_blocks import missing_parts
+
+        lines += [f"not measured: {reason}" for reason in missing_parts(found.subjects)]
     for line in [*lines, f"{out}: findings.md, findings.json, figures/ and {found.paper.source}/"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 

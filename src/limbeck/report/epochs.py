@@ -60,6 +60,11 @@ def draw_epochs(columns: Columns, out: Path) -> list[Path]:
     return written
 
 
+def epochs_figure(columns: Columns, name: str = "epochs") -> Figure:
+    """One of `FIGURES`, to be saved by the caller."""
+    return _draw(columns, *FIGURES[name])
+
+
 def _draw(columns: Columns, column: str, title: str, about: str) -> Figure:
     names = [np.array([str(value) for value in columns[name]]) for name in ("target", "task", "setting", "metric")]
     targets, tasks, settings, metrics = names
@@ -70,7 +75,7 @@ def _draw(columns: Columns, column: str, title: str, about: str) -> Figure:
     panels = list(dict.fromkeys(zip(targets.tolist(), tasks.tolist(), strict=True)))
     shown = list(dict.fromkeys(settings.tolist()))
     one_target = len(set(targets.tolist())) == 1
-    across = min(3, len(panels))
+    across = 2 if len(panels) == 4 else min(3, len(panels))
     grid = Grid(across, 6.4 if across == 1 else 2.6, [2.1] * -(-len(panels) // across))
     keys: list[Key] = [(setting, _artist(**line_of(place))) for place, setting in enumerate(shown)]
     if column == "score":

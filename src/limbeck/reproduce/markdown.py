@@ -41,7 +41,7 @@ def findings_page(found: Reproduction) -> str:
     titles = {"models": own.pop("models")} | COMMON | own
     lines = [f"# {found.paper.title}", f"{found.paper.citation}, tried again."]
     for name, title in titles.items():
-        lines += [f"## {title}", parts[name]]
+        lines += [f"## {title}", parts[name]] if parts[name] else []
     lines += ["## Figures", *(parts[f"figure-{name}"] for name in found.paper.figures)]
     return "\n\n".join(lines) + "\n"
 

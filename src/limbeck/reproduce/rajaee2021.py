@@ -1,4 +1,4 @@
-"""Rajaee & Pilehvar 2021, "A Cluster-based Approach for Improving Isotropy": tables, figures and claims, on any model."""
+"""Rajaee & Pilehvar 2021, "A Cluster-based Approach for Improving Isotropy": all tables, figures and claims."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from functools import partial
 from limbeck.reproduce import published_spaces as published
 from limbeck.reproduce import space_blocks as blocks
 from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule
-from limbeck.reproduce.rules import falls
 from limbeck.reproduce.space_figures import CAPTIONS, FIGURES
 from limbeck.reproduce.space_rules import (
-    ONE_SIGN,
     clusters_restore,
     clusters_stay_far,
     cosine_misses,
     drawn,
     every_layer_below,
+    falls_to_the_end,
     fewer_components,
     input_most_isotropic,
     last_highest,
@@ -53,6 +52,7 @@ MOST_CLUSTERS = 20  #: of Table 1
 #: how near to a printed number is meeting it: powers of ten of I(W), points of scores, distances, numbers of components
 NEAR_POWER, NEAR_POINTS, NEAR_DISTANCE, NEAR_SETTING = 1.0, 2.0, 0.5, 3.0
 
+WITHOUT_SENSES = "not in the paper; needs no senses"
 READS_BOTH_SIDES = ("BERT", "RoBERTa")
 Numbers = tuple[Published, ...]
 
@@ -74,8 +74,8 @@ def _table(name: str, text: str, rule: Rule, figure: str, numbers: Numbers) -> C
     return Claim(name, "table", text, f"Table {name[1:]}", rule, (), figure, numbers)
 
 
-def _figure(name: str, text: str, figure: str, rule: Rule | None = None, numbers: Numbers = ()) -> Claim:
-    return Claim(name, "figure", text, f"Figure {name[1:]}", rule or drawn(), (), figure, numbers)
+def _figure(name: str, text: str, figure: str, rule: Rule, numbers: Numbers = ()) -> Claim:
+    return Claim(name, "figure", text, f"Figure {name[1:]}", rule, (), figure, numbers)
 
 
 _layers = partial(_claim, where="§2.1, Figure 1", figure="layers", numbers=(published.LAYERS,))
@@ -99,13 +99,13 @@ ISOTROPY = (
     ),
     _layers(
         "F1.anisotropic/equal-length",
-        "all layers but the input are extremely anisotropic, vectors as long as the paper's",
+        "all layers but the input are extremely anisotropic, at equal length",
         every_layer_below(
             EXTREME, "equal_length_one_sign", "I(W) of vectors whose root mean square length was made √768"
         ),
         where="not in the paper",
     ),
-    _layers("F1.falls", "GPT-2's isotropy falls with height", falls(ONE_SIGN, "value"), about=("GPT-2",)),
+    _layers("F1.falls", "GPT-2's isotropy falls with height", falls_to_the_end(), about=("GPT-2",)),
     _layers(
         "F1.semi-convex", "RoBERTa's has a semi-convex form, highest in the last layer", last_highest(),
         about=("RoBERTa",),
@@ -128,7 +128,7 @@ LOCAL = (
         clusters_restore(MOST_CLUSTERS, ALMOST), about=READS_BOTH_SIDES,
     ),
     _local("T1.far", "GPT-2 stays far from isotropic", clusters_stay_far(FAR), about=("GPT-2",)),
-    _figure("F2", "the space before and after clusters were put on the origin", "space"),
+    _figure("F2", "the space before and after clusters were put on the origin", "space", drawn("local")),
     _claim(
         "F2.cosine", "the mean cosine can be near 0 while I(W) is tiny", cosine_misses(NEAR_ZERO, FAR),
         where="§2.1, Figure 2", figure="local",
@@ -157,9 +157,9 @@ SENTENCES = (
             ("text", "/inductive", ", fitted on another text", "not in the paper"),
         )
         for name, setting, other, text in (
-            ("global", "global", "baseline", "removing global directions helps"),
-            ("cluster", "cluster", "baseline", "removing those of clusters helps"),
-            ("more", "cluster", "global", "removing those of clusters helps more than global ones"),
+            ("global", "global", "baseline", "removing global directions helps sentence similarity"),
+            ("cluster", "cluster", "baseline", "removing the directions of clusters helps it"),
+            ("more", "cluster", "global", "removing those of clusters helps it more than global ones"),
         )
     ),
     _claim(
@@ -189,9 +189,9 @@ CLASSIFICATION = (
         same_as_printed("score × 100", NEAR_POINTS, printed_scores("classify")), "epochs", (published.CLASSIFY,),
     ),
     _classify("T3.global", "removing global directions helps classification", classify_gains("global", "baseline")),
-    _classify("T3.cluster", "removing those of clusters helps it", classify_gains("cluster", "baseline")),
-    _classify("T3.more", "removing those of clusters helps it more", classify_gains("cluster", "global")),
-    _figure("F4", "score by epoch", "epochs"),
+    _classify("T3.cluster", "removing those of clusters helps it, too", classify_gains("cluster", "baseline")),
+    _classify("T3.more", "those of clusters help it more than global ones", classify_gains("cluster", "global")),
+    _figure("F4", "score by epoch", "epochs", drawn("classify")),
     _claim(
         "F4.sooner", "training converges faster: the baseline's best score is reached sooner", sooner("cluster"),
         where="§5.2, Figure 4", figure="epochs",
@@ -204,7 +204,7 @@ CLASSIFICATION = (
 
 _tense = partial(_claim, where="§5.1, Table 4", figure="tense", numbers=(published.TENSE,))
 LINGUISTICS = (
-    _figure("F3", "same-structure neighbours of . , the of before and after", "structure"),
+    _figure("F3", "same-structure neighbours of . , the of before and after", "structure", drawn("structure")),
     _claim(
         "F3.falls", "function words have fewer same-structure neighbours after repair", structure_falls("cluster"),
         where="§5.1, Figure 3", figure="structure",
@@ -227,11 +227,11 @@ LINGUISTICS = (
         same_as_printed("each distance", NEAR_DISTANCE, printed_tense), "tense", (published.TENSE,),
     ),
     _tense("T4.before", "tense dominates sense before repair", tense_dominates("baseline")),
-    _tense("T4.after", "and no more after it", tense_dominates("cluster", no_more=True)),
+    _tense("T4.after", "tense does not dominate sense after repair", tense_dominates("cluster", no_more=True)),
     _tense("T4.isotropy", "verbs are more isotropic after repair", verbs_more_isotropic("cluster")),
-    _tense("T4.apart", "a verb's tenses lie apart", tenses_apart(), where="not in the paper; needs no senses"),
-    _tense("T4.nearer", "and less so after repair", tenses_nearer("cluster"), where="not in the paper; needs no senses"),
-    _figure("F5", "the space coloured by word frequency: baseline, global, cluster-based", "frequency"),
+    _tense("T4.apart", "a verb's tenses lie apart", tenses_apart(), where=WITHOUT_SENSES),
+    _tense("T4.nearer", "a verb's tenses lie nearer after repair", tenses_nearer("cluster"), where=WITHOUT_SENSES),
+    _figure("F5", "the space coloured by word frequency, before and after", "frequency", drawn("frequency")),
     *(
         _claim(
             f"F5.{space}", f"word frequency shows less in the first components ({space} repair)",

@@ -43,7 +43,7 @@ def find_data(folder: Path | None) -> Data:
     missing: dict[str, str] = {}
     if folder is None:
         for kind, files in _needed().items():
-            missing[kind] = f"needs {files}: give their folder to --data"
+            missing[kind] = f"needs {files}: give the folder to --data"
         return Data(missing=missing)
     if not folder.is_dir():
         raise InputError(f"{folder}: --data must be a folder with the tasks' files, there is none: check the path.")

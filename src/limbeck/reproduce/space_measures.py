@@ -7,9 +7,9 @@ Nothing is defined here: isotropy is `limbeck.measures`, scores are `limbeck.eva
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from limbeck.corpus.segment import splitter_for
 from limbeck.encoders.protocol import Encoder
 from limbeck.evaluate.classifying.suite import scores as classify_scores
 from limbeck.evaluate.classifying.suite import tables as classify_tables
+from limbeck.evaluate.classifying.task import ClassifySet, ClassifyTask
 from limbeck.evaluate.enhanced import Enhanced, enhancement
 from limbeck.evaluate.evaluation import compare
 from limbeck.evaluate.suites import Wishes
@@ -39,8 +40,10 @@ from limbeck.repair import ClusterRemoval
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.space_data import Data, sizes_of, some_pairs
 from limbeck.reproduce.space_subjects import Part, Row, part_of_analysis
+from limbeck.reproduce.space_wanted import Wanted
 from limbeck.run.local import CLUSTERS
 from limbeck.run.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
+from limbeck.seeds import generator_for
 from limbeck.stream import TextSource
 
 EQUAL_LENGTH = math.sqrt(768)  #: what layer normalisation makes of vectors as wide as the paper's
@@ -48,72 +51,6 @@ PICTURE_CLUSTERS = 9  #: of Figure 2; the paper does not say how many, and in Ta
 PICTURE = 1500  #: points of it
 REMOVED = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
 COMPARED = (("global", "baseline"), ("cluster", "baseline"), ("cluster", "global"))
-
-
-@dataclass(frozen=True)
-class Caps:
-    """How much is read and tried; what costs time.
-
-    points      occurrences that isotropy is measured on, chosen by hash
-    sample      occurrences that repairs are fitted on, and that frequency and clusters look at
-    pairs       of each set of sentence pairs; None for all
-    seeds       clusterings that are averaged
-    clusters, components   tried in tuning
-    train, starts, epochs  of classification
-    groups      of sentences of one structure, for each token
-    occurrences of each verb, sense and tense
-    """
-
-    points: int = 50_000
-    sample: int = 20_000
-    pairs: int | None = None
-    seeds: int = 5
-    clusters: tuple[int, ...] = (5, 10, 15, 20, 25, 27, 30)
-    components: tuple[int, ...] = tuple(range(5, 31))
-    train: int = 1000
-    starts: int = 5
-    epochs: int = 10
-    groups: int = 200
-    occurrences: int = 20
-
-
-QUICK = Caps(3000, 3000, 150, 2, (5, 15, 27), (5, 10, 15), 150, 2, 4, 30, 5)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked of every model.
-
-    corpus      text of the user's, or the sample corpus: repairs that know nothing of the tasks are fitted on it
-    own_text    whether the user named it: then layers are measured on it, and else on the development set's sentences
-    text        options of `open_corpus`
-    encoder     options of `open_encoder`
-    count_in    texts in which words are counted for their frequency; none: the text itself
-    published   the paper's way where it differs: repairs fitted on what is looked at, flattened features
-    """
-
-    data: Data
-    corpus: Sequence[str]
-    own_text: bool
-    text: Mapping[str, Any]
-    encoder: Mapping[str, Any]
-    count_in: Sequence[str] = ()
-    caps: Caps = Caps()
-    preset: str = "corrected"
-    seed: int = 0
-    progress: bool = False
-
-    @property
-    def published(self) -> bool:
-        return self.preset != "corrected"
-
-    @property
-    def lowercase(self) -> bool:
-        return bool(self.text.get("lowercase"))
-
-    @property
-    def language(self) -> str:
-        return str(self.text.get("language", "en"))
 
 
 class Measuring:
@@ -326,7 +263,7 @@ class Measuring:
         repairs |= {name: method.make(seed=self.wanted.seed) for name, method in self._named().items()}
         scores, compared = [], []
         for task in self.wanted.data.classify.values():
-            found = classify_scores(task, self.target, repairs, wishes)
+            found = classify_scores(Fewer(task, caps.reported, self.wanted.seed), self.target, repairs, wishes)  # type: ignore[arg-type]
             scores += found
             result = found[0].result
             for setting, other in COMPARED:
@@ -405,7 +342,9 @@ def asked_for(part: str, measuring: Measuring) -> dict[str, Any]:
         "local": [on_text, caps.points, caps.seeds],
         "removal": [on_text, caps.points, caps.sample, caps.seeds],
         "sts": [files["sts"], caps.pairs, caps.seeds, caps.sample, list(wanted.corpus), methods],
-        "classify": [files["classify"], caps.train, caps.starts, caps.epochs, methods, wanted.preset],
+        "classify": [
+            files["classify"], caps.train, caps.reported, caps.starts, caps.epochs, methods, wanted.preset,
+        ],
         "structure": [sizes_of(data.treebank), caps.groups, methods, wanted.preset],
         "tense": [
             sizes_of([data.semcor] if data.semcor else []), sizes_of(data.treebank), list(wanted.corpus),
@@ -452,6 +391,23 @@ def removed(x: torch.Tensor, clusters: int, counts: Sequence[int], *, seed: int)
         gone = max(gone, count)
         found.append(log10_isotropy_of(left)[0])
     return np.array(found)
+
+
+@dataclass(frozen=True)
+class Fewer:
+    """A classification task with at most so many reported examples, drawn by seed."""
+
+    task: ClassifyTask
+    most: int
+    seed: int
+
+    def read(self, split: str | None = None) -> ClassifySet:
+        found = self.task.read(split)
+        count = len(found.test)
+        if count <= self.most:
+            return found
+        chosen = np.sort(generator_for(self.seed, "reported", found.name).choice(count, self.most, replace=False))
+        return replace(found, test=found.test[chosen])
 
 
 def _plane(x: torch.Tensor) -> list[tuple[float, float]]:

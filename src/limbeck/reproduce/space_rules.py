@@ -13,7 +13,8 @@ import numpy as np
 from limbeck.analyze.tense import NO_SENSES
 from limbeck.reproduce.estimates import CannotShow, Estimate, Floats, Verdict, every, mean_of, minus, percent
 from limbeck.reproduce.findings import Judgement, Rule
-from limbeck.reproduce.published_spaces import paper_name
+from limbeck.reproduce.published_spaces import paper_name, printed_models
+from limbeck.reproduce.rules import falls
 from limbeck.reproduce.space_subjects import Row, SpaceModel, estimate
 from limbeck.reproduce.statistics import over_words
 
@@ -47,9 +48,14 @@ def over_seeds(row: Row, value: str = ONE_SIGN) -> Estimate:
 # rows that stand for a table or a figure
 
 
-def drawn(reason: str = "drawn; the paper gives no numbers to meet") -> Rule:
-    """A figure without numbers in the paper."""
-    return Rule("the paper gave numbers to compare with", lambda model, _: Judgement(Verdict.UNSHOWN, reason))
+def drawn(part: str) -> Rule:
+    """A figure without numbers in the paper, of a part that was measured or not."""
+
+    def judge(model: SpaceModel, _: Beside) -> Judgement:
+        model.part(part)
+        return Judgement(Verdict.UNSHOWN, "drawn; the paper gives no numbers to meet")
+
+    return Rule("the paper gave numbers to compare with", judge)
 
 
 def same_as_printed(
@@ -61,8 +67,6 @@ def same_as_printed(
     """
 
     def judge(model: SpaceModel, beside: Beside) -> Judgement:
-        from limbeck.reproduce.published_spaces import printed_models
-
         name = paper_name(model)
         if not name:
             raise CannotShow(NOT_PAPERS)
@@ -117,6 +121,20 @@ def every_layer_below(most: float, column: str = ONE_SIGN, what: str = "I(W)") -
         return Judgement(verdict, why, {"highest log₁₀": highest}, curve={column: tuple(curve.values.tolist())})
 
     return Rule(f"{what} is below {most:g} in every layer but the input", judge)
+
+
+def falls_to_the_end() -> Rule:
+    """Falling with height, and low at the end too: a last layer that rises above the lower half is no fall."""
+    trend = falls(ONE_SIGN, "value")
+
+    def judge(model: SpaceModel, beside: Beside) -> Judgement:
+        assert trend.judge is not None
+        found = trend.judge(model, beside)
+        last, lower = model.curve(ONE_SIGN)[-1], found.numbers["lower half"]
+        verdict = every([found.verdict, (lower - last).above(0.0)])
+        return Judgement(verdict, f"{found.why}, {last} in the last", {**found.numbers, "last layer": last})
+
+    return Rule(f"{trend.text}; and the last layer is below the mean of the lower half", judge)
 
 
 def last_highest() -> Rule:
@@ -197,9 +215,9 @@ def cosine_misses(near: float, far: float) -> Rule:
                 continue
             verdicts.append(bool(shown))
             least = min(shown or rows, key=lambda row: row[ONE_SIGN])
+            cosine = minus(f"{least['mean_cosine']:.3f}")
             told_of.append(
-                f"{model.name}: mean cosine {minus(f'{least["mean_cosine"]:.3f}')} and I(W) {told(least[ONE_SIGN])} "
-                f"with k = {least['clusters']}"
+                f"{model.name}: mean cosine {cosine} and I(W) {told(least[ONE_SIGN])} with k = {least['clusters']}"
             )
         if not verdicts:
             raise CannotShow("there are no mean cosines by number of clusters")
@@ -335,7 +353,9 @@ def tenses_nearer(space: str) -> Rule:
     """They lie less far apart after repair."""
 
     def judge(model: SpaceModel, _: Beside) -> Judgement:
-        sides = [dict(zip(*_apart(model.rows("tense", "verbs", space=name)), strict=True)) for name in ("baseline", space)]
+        sides = [
+            dict(zip(*_apart(model.rows("tense", "verbs", space=name)), strict=True)) for name in ("baseline", space)
+        ]
         both = sorted(sides[0].keys() & sides[1].keys())
         before, after = (np.array([side[verb] for verb in both]) for side in sides)
         found = over_words(lambda x: float(x.mean()), before - after, name="nearer")

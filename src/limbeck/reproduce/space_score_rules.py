@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 from limbeck.measures.intervals import QUANTILES, REPLICATES
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every, minus
 from limbeck.reproduce.findings import Judgement, Rule
-from limbeck.reproduce.space_rules import ONE_SIGN, told
-from limbeck.reproduce.space_subjects import Row, SpaceModel, estimate
+from limbeck.reproduce.space_rules import ONE_SIGN, over_seeds, told
+from limbeck.reproduce.space_subjects import SpaceModel, estimate
 from limbeck.seeds import generator_for
 
 Beside = Sequence[SpaceModel]
 FITS = {"task": "fitted on each set itself, as published", "text": "fitted on another text"}
 
 
-def mean_difference(rows: Sequence[Row]) -> Estimate:
+def mean_difference(parts: Sequence[Estimate]) -> Estimate:
     """The mean over tasks of differences, whose intervals err apart: tasks share no examples."""
-    parts = [estimate(row, "difference") for row in rows]
     error = math.sqrt(sum(one.error**2 for one in parts)) / len(parts)
     return Estimate(sum(one.value for one in parts) / len(parts), error)
 
@@ -32,20 +31,49 @@ def _points(one: Estimate) -> str:
     return f"{sign}{abs(100 * one.value):.1f}" + (f" ± {100 * one.error:.1f}" if one.error else "")
 
 
+def differences(model: SpaceModel, setting: str, other: str) -> dict[str, Estimate]:
+    """Classification: how much higher one setting's score is than another's, by task."""
+    rows = model.rows("classify", "compared", setting=setting, other=other)
+    return {row["task"]: estimate(row, "difference") for row in rows}
+
+
+def sts_differences(model: SpaceModel, setting: str, other: str, fit: str) -> dict[str, Estimate]:
+    """Sentence similarity: the same by set, of means over clusterings.
+
+    Its error is that of the pairs, resampled for one clustering, and that of the mean over clusterings.
+    """
+    sides = [
+        {row["task"]: row for row in model.rows("sts", setting=name, fit="" if name == "baseline" else fit)}
+        for name in (setting, other)
+    ]
+    found = {}
+    for row in model.rows("sts", "compared", setting=setting, other=other, fit=fit):
+        one, two = (side[row["task"]] for side in sides)
+        seeds = [over_seeds({**side, "spread": _known(side.get("sd")), "seeds": side.get("runs", 1)}, "value").error
+                 for side in (one, two)]  # fmt: skip
+        error = math.hypot(estimate(row, "difference").error, *seeds)
+        found[row["task"]] = Estimate(one["value"] - two["value"], error)
+    return found
+
+
+def _known(value: float | None) -> float:
+    return value if value is not None and math.isfinite(value) else 0.0
+
+
 def sts_gains(setting: str, other: str, fit: str) -> Rule:
     """A repair's scores on sentence similarity are higher, on the mean of the sets."""
 
     def judge(model: SpaceModel, _: Beside) -> Judgement:
-        rows = model.rows("sts", "compared", setting=setting, other=other, fit=fit)
-        found = mean_difference(rows)
+        parts = list(sts_differences(model, setting, other, fit).values())
+        found = mean_difference(parts)
         means = [
             np.mean([row["value"] for row in model.rows("sts", setting=name, fit="" if name == "baseline" else fit)])
             for name in (other, setting)
         ]
-        higher = sum(row["difference"] > 0 for row in rows)
-        sure = sum(estimate(row, "difference").above(0.0) is Verdict.HELD for row in rows)
-        beyond = f", beyond chance on {sure}" if any(row["high"] > row["low"] for row in rows) else ""
-        why = f"{100 * means[0]:.1f} → {100 * means[1]:.1f}, {_points(found)}; higher on {higher} of {len(rows)} sets"
+        higher = sum(one.value > 0 for one in parts)
+        sure = sum(one.above(0.0) is Verdict.HELD for one in parts)
+        beyond = f", beyond chance on {sure}" if any(one.error for one in parts) else ""
+        why = f"{100 * means[0]:.1f} → {100 * means[1]:.1f}, {_points(found)}; higher on {higher} of {len(parts)} sets"
         return Judgement(found.above(0.0), f"{why}{beyond}", {"mean difference": found})
 
     told_as = "the vectors as they are" if other == "baseline" else f"the {other} repair"
@@ -91,10 +119,10 @@ def classify_gains(setting: str, other: str) -> Rule:
     """A repair's scores on classification are higher, on the mean of the tasks."""
 
     def judge(model: SpaceModel, _: Beside) -> Judgement:
-        rows = model.rows("classify", "compared", setting=setting, other=other)
-        found = mean_difference(rows)
-        parts = ", ".join(f"{row['task']} {_points(Estimate(row['difference']))}" for row in rows)
-        return Judgement(found.above(0.0), f"{_points(found)} over {len(rows)} tasks: {parts}", {"mean": found})
+        by_task = differences(model, setting, other)
+        found = mean_difference(list(by_task.values()))
+        parts = ", ".join(f"{task} {_points(Estimate(one.value))}" for task, one in by_task.items())
+        return Judgement(found.above(0.0), f"{_points(found)} over {len(by_task)} tasks: {parts}", {"mean": found})
 
     told_as = "the vectors as they are" if other == "baseline" else f"the {other} repair"
     return Rule(

@@ -23,6 +23,7 @@ from limbeck.state import write_text
 Row = dict[str, Any]
 Columns = Mapping[str, Sequence[Any]]
 FORMAT = 1
+OWN = ("model", "target")  #: columns in which parts have the model, under whatever name
 
 #: part -> what it is, for people who wait for it
 PARTS = {
@@ -145,6 +146,18 @@ def analysis_of(model: SpaceModel, part: str) -> Analysis:
         units=str(found.about["units"]),
         settings=found.about["settings"],
     )
+
+
+def columns_of_models(models: Sequence[SpaceModel]) -> dict[str, Columns]:
+    """Every table of every part with all models below one another: file name -> columns; docs/files.md lists them."""
+    found: dict[str, list[Row]] = {}
+    for model in models:
+        for part, held in model.parts.items():
+            for name in held.tables:
+                file = f"{part}.csv" if name == part else f"{part}-{name}.csv"
+                rows = ({key: cell for key, cell in row.items() if key not in OWN} for row in held.rows(name))
+                found.setdefault(file, []).extend({"model": model.name, **row} for row in rows)
+    return {file: columns_of(rows) for file, rows in found.items()}
 
 
 # --- files ---------------------------------------------------------------------------------------
