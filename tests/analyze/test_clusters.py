@@ -134,6 +134,30 @@ def test_a_small_cluster_has_no_direction():
     assert np.isfinite(found.mean_cosine[0])
 
 
+def test_two_clusters_show_nothing_of_directions():
+    """One angle has no interval: it is said what is lacking."""
+    x, tokens = made(shared=False)
+    punctuation, directions = cluster_claims(clusters(x, tokens, k=2, spaces=BASELINE))
+    assert directions.verdict == "cannot be shown"
+    assert "3 clusters of 20 rows or more are needed, 2 of 2 are" in directions.why
+    assert punctuation.verdict != "cannot be shown"
+
+
+def test_fewer_clusters_than_were_asked_for_are_told():
+    """Three different vectors make three clusters, whatever number was asked for."""
+    corpus = Corpus.from_sentences([["old", "lamp", "fell"] * 3 + [str(at)] for at in range(40)])
+
+    def encode(texts):
+        return [np.stack([planted.numbers(word if word.isalpha() else "old", 6) for word in t.words]) for t in texts]
+
+    source = TextSource(corpus, FunctionEncoder(encode, name="made"))
+    found = clusters_of(source, k=8, settings=Settings(methods=(parse_method("center"),)))
+    assert [row["clusters"] for row in found.rows("directions")] == [3, 3]
+    assert [note for note in found.notes if "baseline: 3 clusters instead of 8" in note]
+    enough = clusters_of(source, k=3, settings=Settings(methods=(parse_method("center"),)))
+    assert not enough.notes
+
+
 def test_clusters_of_a_text():
     words = [[*planted.NOUNS[:4], ".", "the", planted.VERBS[at % 8]] for at in range(60)]
     source = TextSource(

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from limbeck.analyze.spaces import (
     Method,
@@ -17,7 +19,8 @@ from limbeck.analyze.spaces import (
     repairs_at,
 )
 from limbeck.errors import UsageError
-from limbeck.repair import AllButTheTop, Center, ClusterRemoval
+from limbeck.repair import AllButTheTop, Center, ClusterRemoval, Standardize
+from limbeck.repair.methods import METHODS
 
 
 @pytest.fixture
@@ -80,7 +83,45 @@ def test_spaces_are_what_their_repairs_do(x):
     assert spaces[0](x) is x
     np.testing.assert_allclose(spaces[1](x), AllButTheTop(2).fit_transform(x))
     np.testing.assert_allclose(spaces[2](x), ClusterRemoval(3, 1).fit_transform(x))
-    assert spaces[1].row() == {"space": "global", "repair": "AllButTheTop(components=2)", "fitted_on": 400}
+    told = {"space": "global", "repair": "AllButTheTop(components=2)", "fitted_on": 400, "instead_of": ""}
+    assert spaces[1].row() == told
+
+
+def test_what_was_taken_instead_of_the_papers(x):
+    """400 rows of 16 dimensions: 2 components at most, in which 27 clusters have rows enough."""
+    rows = [space.row() for space in fit_spaces(x)]
+    assert [row["instead_of"] for row in rows] == ["", "all-but-the-top:15", "cluster:27,12"]
+    assert rows[2]["repair"].startswith("ClusterRemoval(clusters=27, components=2")
+    wide = np.random.default_rng(0).standard_normal((1500, 128))
+    assert [space.instead_of for space in fit_spaces(wide)] == ["", "", ""]
+    assert [space.instead_of for space in fit_spaces(wide[:600])] == ["", "", "cluster:27,12"]
+
+
+@pytest.mark.parametrize("kind", list(METHODS))
+def test_every_repair_is_a_method(kind, x):
+    """What `limbeck repair` knows, under its name."""
+    assert type(parse_method(kind).make()) is METHODS[kind]
+    assert fit_spaces(x, methods=[parse_method(kind)])[1](x).shape == x.shape
+
+
+def test_a_repair_of_ones_own_is_a_method(x, monkeypatch):
+    class Halved(Center):
+        def __init__(self, times: int = 1) -> None:
+            self.times = times
+
+    monkeypatch.setitem(METHODS, "halved", Halved)
+    assert parse_method("halved:3").make().times == 3
+
+
+def test_a_repair_that_was_made(x):
+    """It is fitted for each space anew, and left as it was."""
+    made = make_pipeline(Standardize(), ClusterRemoval(3, 1, iterations=2, seed=5))
+    method = Method("standardize+cluster", made=made, written="standardize+cluster:clusters=3")
+    (_, space) = fit_spaces(x, methods=[method])
+    assert space.name == "standardize+cluster"
+    np.testing.assert_allclose(space(x), make_pipeline(*(clone(step) for _, step in made.steps)).fit(x).transform(x))
+    assert not hasattr(made[-1], "centers_")
+    assert space.row()["repair"] == "Standardize() → ClusterRemoval(clusters=3, components=1, iterations=2)"
 
 
 def test_two_of_a_kind_have_names_of_their_own(x):

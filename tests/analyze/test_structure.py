@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import planted
 import pytest
@@ -191,6 +193,51 @@ def test_pairs_are_read(tmp_path):
         read_pairs([path])
     with pytest.raises(InputError, match="cannot be read"):
         read_pairs([tmp_path / "none.tsv"])
+
+
+@pytest.mark.parametrize("place", ["3", "3.0000", "-1", "0.5", "inf", "nan"])
+def test_a_place_without_a_word_is_told_by_its_line(tmp_path, place):
+    """The shorter sentence decides: place 3 is there in the first alone."""
+    path = tmp_path / "a.pairs.tsv"
+    path.write_text(f"0\ta\tb\t1\n{place}\ta b c d\te f g\t0\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"a\.pairs\.tsv:2: .*word in both.*got {place} with 4 and 3 words"):
+        read_pairs([path])
+
+
+@pytest.mark.parametrize("label", ["2", "-1", "same", ""])
+def test_pairs_are_of_the_same_structure_or_not(tmp_path, label):
+    path = tmp_path / "a.pairs.tsv"
+    path.write_text(f"0\ta\tb\t{label}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"a\.pairs\.tsv:1: must be .* 1 or 0.*got the place '0' and '{label}'"):
+        read_pairs([path])
+
+
+def test_pairs_without_a_vector():
+    """Places may come from elsewhere than a file."""
+    encoder = FunctionEncoder(planted.by_word_and_context(), name="made")
+    beyond = [Pair(9, ("old", "lamp"), ("cold", "owl"), bool(at % 2)) for at in range(8)]
+    with pytest.raises(LimbeckError, match="no pair has a vector for both of its words"):
+        pairs_of(encoder, beyond)
+
+
+def test_a_claim_on_pairs_is_on_the_scale_that_it_tells():
+    """From above one half to below it: the difference is of distances from one half, not of the chances."""
+    generator = np.random.default_rng(0)
+    first, second = generator.standard_normal((2, 200, 4))
+    same = np.arange(200) % 2 == 0
+    first[:, 0] = second[:, 0] = 0
+    first[~same, 0] = 9  # far apart where structures differ
+    second[same, 1] += 3  # near where they differ, once the first dimension is gone
+    spaces = [Space("baseline"), Space("cut", SimpleNamespace(transform=lambda x: x[:, 1:]))]
+    found = pairs(first, second, same, spaces=spaces)
+    chances = [roc_auc_score(~same, np.linalg.norm((first - second)[:, cut:], axis=1)) for cut in (0, 1)]
+    assert chances[0] > 0.9
+    assert chances[1] < 0.4
+    (claim,) = pair_claims(found)
+    before, after = (abs(chance - 0.5) for chance in chances)
+    assert claim.value == pytest.approx(before - after)
+    assert f"|p − 0.5| is {before:.3f} before, {after:.3f} after" in claim.why
+    assert f"p {chances[0]:.3f} and {chances[1]:.3f}" in claim.why
 
 
 def test_pairs_of_a_model():

@@ -171,6 +171,9 @@ def test_a_planted_tense_dominates_until_it_is_removed():
     assert before.values["DT-SM"][0] > before.values["ST-DM"][0] > before.values["ST-SM"][0]
     assert after.values["DT-SM"][0] < after.values["ST-DM"][0]
     assert {claim.verdict for claim in tense_claims(found) if claim.about == "euclidean"} == {"held"}
+    removed = next(claim for claim in tense_claims(found) if claim.id == "T4.after.global")
+    assert removed.why.startswith("ST-DM − DT-SM, with ")  # the table has DT-SM − ST-DM
+    assert removed.value == pytest.approx(after.values["ST-DM"][0] - after.values["DT-SM"][0])
     # means over verbs of what each verb has
     rows = [np.flatnonzero(verbs == name) for name in np.unique(verbs)]
     by_hand = [verb_distances(x[some], tenses[some], senses[some]) for some in rows]
@@ -214,6 +217,14 @@ def test_without_senses_only_tenses_are_told_apart():
         "T4.after.global": "cannot be shown",
         "T4.tenses-nearer.global": "held",
     }
+    nearer = next(claim for claim in tense_claims(found) if claim.id.startswith("T4.tenses-nearer"))
+    shares = [
+        np.mean([(b - a) / (b + a) for a, b in zip(one.by_verb["ST"], one.by_verb["DT"], strict=True)])
+        for one in found
+        if one.metric == nearer.about
+    ]
+    assert nearer.why == "(DT − ST) / (DT + ST) is {:.3f} before, {:.3f} after".format(*shares)
+    assert nearer.value == pytest.approx(shares[0] - shares[1])
 
 
 # --- on a model --------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -120,6 +121,102 @@ def test_kept_vectors(folder: Path) -> None:
         assert float(one["value"]) == pytest.approx(float(other["value"]), abs=5e-3)  # kept as float16
 
 
+#: how a text is written -> the options that say so
+WRITTEN = {
+    "upper case": ["--format", "words", "--lowercase"],
+    "utf-16": ["--format", "words", "--encoding", "utf-16"],
+    "words": ["--format", "words"],
+    "Italian": ["--format", "prose", "--language", "it"],
+}
+
+
+@pytest.mark.parametrize("written", list(WRITTEN))
+def test_counted_in_the_same_text(folder: Path, written: str) -> None:
+    """A text that is counted is read as the text is; counted in itself it changes nothing."""
+    plain = [word for word in WORDS if word.isalpha() and word.islower()]
+    generator = np.random.default_rng(0)
+    odds = 1 / np.arange(1, len(plain) + 1)
+    lines = [generator.choice(plain, 9, p=odds / odds.sum()).tolist() for _ in range(60)]
+    if written == "Italian":
+        lines = [[f"l'{word}" for word in line] for line in lines]  # two words there, one in English
+        names = [*plain, "l'"]
+    else:
+        lines = [[f"{word}'s" for word in line] for line in lines]  # one word a blank, two in prose
+        names = [f"{word}'s" for word in plain]
+    if written == "upper case":
+        lines = [[word.upper() for word in line] if number % 3 else line for number, line in enumerate(lines)]
+    text = "\n".join(" ".join(line) for line in lines) + "\n"
+    Path("said.dat").write_text(text, encoding="utf-16" if written == "utf-16" else "utf-8")
+    rows = [f"{name} {' '.join(f'{v:.5f}' for v in planted.numbers(name, 16))}" for name in names]
+    Path("names.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    asked = ["analyze", "frequency", "--model", "names.txt", "--corpus", "said.dat", *WRITTEN[written], *QUICK]
+    assert main([*asked, "--out", "alone"]) == 0
+    assert main([*asked, "--count-in", "said.dat", "--out", "counted"]) == 0
+    for file in ("frequency.csv", "points.csv", "claims.csv"):
+        assert (folder / "counted" / file).read_bytes() == (folder / "alone" / file).read_bytes()
+    alone, counted = (
+        json.loads((folder / name / "run.json").read_text(encoding="utf-8"))["models"][0]
+        for name in ("alone", "counted")
+    )
+    assert counted["dropped"] == alone["dropped"] == {}
+    assert counted["settings"]["counted"] == 60 * 9 * (2 if written == "Italian" else 1)
+    assert counted["settings"]["counted_in"] == "--count-in"
+
+
+def test_claims_are_on_the_scale_of_the_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ "before, after" next to a difference: it is theirs, per cent beside points."""
+    seen = 0
+    for what in ASKED:
+        assert main(command(what, out=what)) == 0
+        for line in capsys.readouterr().out.splitlines():
+            told = re.search(r": ([+-][\d.]+)( points)? \(.*?([\d.]+)(%?) before, ([\d.]+)", line)
+            if told:
+                value, points, before, percent, after = told.groups()
+                assert bool(points) == bool(percent)
+                assert float(value) == pytest.approx(float(before) - float(after), abs=0.11 if points else 0.0011)
+                seen += 1
+    assert seen >= 8
+
+
+def test_two_clusters(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["analyze", "clusters", "--model", "vectors.txt", "--corpus", "text.txt", "--format", "words", "--quiet"]
+    assert main([*asked, "--clusters", "2", "--points", "100", "--out", "run"]) == 0
+    said = capsys.readouterr().out
+    assert not re.search(r"\bnan\b", said)
+    assert "cannot be shown: clusters do not share their dominant directions: 3 clusters" in said
+    assert "points from one half" in said
+    # 100 rows, 2 components of 16 dimensions: 12 clusters have 8 rows each
+    assert "ClusterRemoval(clusters=12, components=2" in said
+    assert "less than the paper's cluster:27,12: vectors or dimensions are few" in said
+
+
+def test_methods_as_evaluate_has_them(folder: Path) -> None:
+    named = ["--method", "cluster:clusters=4,components=1,iterations=3", "--method", "standardize+all-but-the-top"]
+    asked = ["analyze", "clusters", "--model", "vectors.txt", *ASKED["clusters"], "--seed", "3", "--quiet"]
+    assert main([*asked, *named, "--out", "run"]) == 0
+    told = {row["space"]: row["repair"] for row in table(folder / "run" / "spaces.csv")}
+    assert told == {
+        "baseline": "none",
+        "cluster": "ClusterRemoval(clusters=4, components=1, iterations=3)",
+        "standardize+all-but-the-top": "Standardize() → AllButTheTop(components=1)",
+    }
+    assert main([*asked, "--method", "cluster:clusters=4,components=1,iterations=10", "--out", "long"]) == 0
+    assert main([*asked, "--method", "cluster:4,1", "--out", "short"]) == 0
+    for file in ("clusters.csv", "directions.csv", "spaces.csv"):
+        assert (folder / "long" / file).read_bytes() == (folder / "short" / file).read_bytes()
+
+
+def test_a_place_beyond_its_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path("some.pairs.tsv").read_text(encoding="utf-8").splitlines()
+    lines[4] = "17" + lines[4][lines[4].index("\t") :]
+    Path("some.pairs.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(command("pairs")) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("limbeck: some.pairs.tsv:5: ")
+    assert "got 17 with 6 and 6 words" in said
+    assert said.count("\n") == 1
+
+
 def test_an_existing_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command("tense")) == 0
     capsys.readouterr()
@@ -171,6 +268,9 @@ def test_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["analyze", "tense", "--model", "vectors.txt", "--units", "pieces"], 2, "leave --units out"),
         (["analyze", "clusters", "--model", "vectors.txt", "--method", "clusters:3"], 2, "did you mean 'cluster'?"),
         (["analyze", "clusters", "--model", "vectors.txt", "--method", "cluster:3,x"], 2, "whole numbers"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--method", "centre+whiten"], 2, "--method must be one of"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--method", "cluster:3,components=2"], 2, "--method must"),
+        (["analyze", "clusters", "--model", "vectors.txt", "--method", "cluster:component=2"], 2, "did you mean"),
         (["analyze", "clusters", "--model", "vectors.txt", "--metric", "cosin"], 2, "did you mean 'cosine'?"),
         (["analyze", "clusters", "--model", "vectors.txt", "--fit-on", "train"], 2, "--fit-on must be one of"),
         (["analyze", "clusters", "--model", "vectors.txt", "--targets", "a"], 2, "--targets"),

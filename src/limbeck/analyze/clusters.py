@@ -30,6 +30,7 @@ NOTABLE = 0.01  #: share of a cluster's tokens from which it is said to contain 
 TYPICAL = 8  #: tokens named of each cluster
 MARKS = ("##", "Ġ", "▁")  #: what tokenisers put before a piece
 LEAST_ROWS = 20  #: of a cluster whose first component is looked at: half of them must still have one
+LEAST_CLUSTERS = 3  #: whose first components are compared: of two there is one angle, and no interval
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ def _between(cosines: Floats, halves: Floats, *, seed: int) -> tuple[tuple[float
     """
     there = np.flatnonzero(np.isfinite(halves))
     nothing = (math.nan, math.nan, math.nan)
-    if len(there) < 3:
+    if len(there) < LEAST_CLUSTERS:
         return nothing, nothing
     cosines, halves = cosines[np.ix_(there, there)], halves[there]
     apart = ~np.eye(len(there), dtype=bool)
@@ -293,9 +294,21 @@ def cluster_claims(found: Sequence[ClusterSpace]) -> list[Claim]:
             n=n,
             why=f"{share:.0%} of {n} clusters; {one.share_with('punctuation', 0.0):.0%} have one such token or more, "
             f"{one.share_with('punctuation', 0.5):.0%} are mostly of it",
+            points="points from one half",
         )
     ]
     value, low, high = one.gap
+    why = (
+        f"{one.mean_cosine[0]:.3f} between clusters ({one.random:.3f} for random directions), "
+        f"{_mean(np.array([c.halves for c in one.clusters])):.3f} between halves of one, "
+        f"{_mean(np.array([c.to_global for c in one.clusters])):.3f} with the whole space's"
+    )
+    compared = sum(math.isfinite(cluster.halves) for cluster in one.clusters)
+    if compared < LEAST_CLUSTERS:
+        why = (
+            f"{LEAST_CLUSTERS} clusters of {LEAST_ROWS} rows or more are needed, {compared} of {n} are: "
+            "ask for more clusters, or give more text"
+        )
     told.append(
         Claim(
             id="F3.directions",
@@ -305,9 +318,7 @@ def cluster_claims(found: Sequence[ClusterSpace]) -> list[Claim]:
             low=low,
             high=high,
             n=n,
-            why=f"{one.mean_cosine[0]:.3f} between clusters ({one.random:.3f} for random directions), "
-            f"{_mean(np.array([c.halves for c in one.clusters])):.3f} between halves of one, "
-            f"{_mean(np.array([c.to_global for c in one.clusters])):.3f} with the whole space's",
+            why=why,
         )
     )
     return told
@@ -331,6 +342,9 @@ def clusters_of(
     count = PUBLISHED[family_of(source)][1] if k is None else k
     tables: dict[str, list[Row]] = {"clusters": [], "directions": [], "angles": [], "spaces": []}
     claims: list[Claim] = []
+    notes = (
+        [] if found.points.complete else [f"{len(found.points):,} of {found.points.seen:,} occurrences, chosen by hash"]
+    )
     for place, layer in enumerate(source.layers):
         x, strings = found.sample(place)
         spaces = found.spaces(place, settings, x)
@@ -341,6 +355,11 @@ def clusters_of(
         tables["angles"] += named((row for one in judged for row in _angle_rows(one)), **where)
         tables["spaces"] += named((space.row() for space in spaces), **where)
         claims += placed(cluster_claims(judged), **where)
+        notes += [
+            f"layer {layer}, {one.space}: {len(one.clusters)} clusters instead of {count}, the others stayed empty"
+            for one in judged
+            if len(one.clusters) < count
+        ]
     return Analysis(
         what="clusters",
         model=source.name,
@@ -349,9 +368,7 @@ def clusters_of(
         units=found.units,
         settings={**settings.told(), "clusters": count},
         dropped=found.dropped,
-        notes=()
-        if found.points.complete
-        else (f"{len(found.points):,} of {found.points.seen:,} occurrences, chosen by hash",),
+        notes=tuple(notes),
     )
 
 

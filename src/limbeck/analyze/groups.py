@@ -162,9 +162,18 @@ def read_pairs(paths: Sequence[str | Path]) -> list[Pair]:
 
 def _pair(cells: list[str], path: str, number: int) -> Pair:
     try:
-        place, first, second, label = cells
-        pair = Pair(int(float(place)), tuple(first.split()), tuple(second.split()), bool(int(label)))
-    except ValueError as error:
-        message = f"must be a place, two sentences and 1 or 0, parted by tabs; got {len(cells)} columns: mend the line."
+        at, first, second, label = cells
+        place, same = float(at), {"0": False, "1": True}[label.strip()]
+    except (ValueError, KeyError) as error:
+        got = f"the place {cells[0]!r} and {cells[3]!r}" if len(cells) == 4 else f"{len(cells)} columns"
+        message = f"must be a place, two sentences and 1 or 0, parted by tabs; got {got}: mend the line."
         raise InputError.at(path, number, message) from error
+    pair = Pair(int(place) if place.is_integer() else -1, tuple(first.split()), tuple(second.split()), same)
+    if not 0 <= pair.place < min(len(pair.first), len(pair.second)):
+        raise InputError.at(
+            path,
+            number,
+            "the place must be that of a word in both sentences, a whole number from 0; "
+            f"got {at.strip()} with {len(pair.first)} and {len(pair.second)} words: mend the line.",
+        )
     return pair

@@ -22,6 +22,7 @@ class Claim:
     value       the number, with its 95 % interval; NaN where it cannot be shown
     n           things that were resampled for the interval
     why         the numbers behind it, or why it cannot be shown
+    points      of a difference of shares, which tables have in per cent: how it is told in hundredths; else empty
     """
 
     id: str
@@ -35,6 +36,7 @@ class Claim:
     about: str = ""
     model: str = ""
     layer: str = ""
+    points: str = ""
 
     @property
     def verdict(self) -> str:

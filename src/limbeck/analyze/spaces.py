@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from limbeck.analyze.result import Row
-from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError, choose
-from limbeck.repair import AllButTheTop, Center, ClusterRemoval, ScaledCenter, Standardize, Whitening
+from limbeck.repair import AllButTheTop, ClusterRemoval
+from limbeck.repair.methods import METHODS, make_repair
+from limbeck.repair.published import PUBLISHED as PUBLISHED
+from limbeck.repair.published import family_of as family_of
+from limbeck.repair.published import published_numbers
 
 Floats = NDArray[np.float64]
 
 BASELINE = "baseline"
-#: name of a method -> the repair, and the names of the numbers that may follow it
-KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "all-but-the-top": (AllButTheTop, ("components",)),
-    "cluster": (ClusterRemoval, ("clusters", "components")),
-    "center": (Center, ()),
-    "scaled-center": (ScaledCenter, ()),
-    "standardize": (Standardize, ()),
-    "whiten": (Whitening, ()),
-}
 #: what tables call a method; the paper's two have its names
 CALLED = {"all-but-the-top": "global", "cluster": "cluster"}
-#: of Rajaee & Pilehvar (2021, B.2), by kind of model: components of the global method; clusters, components of each
-PUBLISHED = {"bert": (15, 27, 12), "roberta": (25, 27, 12), "gpt2": (30, 10, 30)}
 METRICS = ("euclidean", "cosine")
 FIT_ON = ("text", "eval")
 
 
 @dataclass(frozen=True)
 class Method:
-    """A repair to be fitted: its name and, where it takes any, its numbers.
+    """A repair to be fitted.
+
+    kind      its name, or names joined by +
+    numbers   values of the parameters that need no name; see `numbered`
+    made      the repair, not fitted, where a name and numbers do not say it; `written` is then how it was asked for
 
     >>> str(Method("cluster", (27, 12)))
     'cluster:27,12'
@@ -44,25 +42,39 @@ class Method:
 
     kind: str
     numbers: tuple[int, ...] = ()
+    made: Any = field(default=None, compare=False, repr=False)
+    written: str = field(default="", repr=False)
 
     def __str__(self) -> str:
-        return f"{self.kind}:{','.join(map(str, self.numbers))}" if self.numbers else self.kind
+        plain = f"{self.kind}:{','.join(map(str, self.numbers))}" if self.numbers else self.kind
+        return self.written or plain
 
     def make(self, *, seed: int = 0) -> Any:
-        """The repair, not fitted yet."""
-        made, names = KINDS[self.kind]
-        given = dict(zip(names, self.numbers, strict=False))
-        return made(**given, **({"seed": seed} if made is ClusterRemoval else {}))
+        """The repair, not fitted yet; one that was given has its own seed."""
+        if self.made is not None:
+            return clone(self.made)
+        given = dict(zip(numbered(self.kind), self.numbers, strict=False))
+        return make_repair([self.kind], seed=seed, **given)
+
+
+def numbered(kind: str) -> tuple[str, ...]:
+    """The parameters of a method whose values may stand without their names, in order.
+
+    >>> numbered("cluster"), numbered("center")
+    (('clusters', 'components'), ())
+    """
+    parameters = inspect.signature(METHODS[kind]).parameters.values()
+    return tuple(one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
 
 
 def parse_method(text: str) -> Method:
-    """A method as it is written on the command line.
+    """A method as it is written on the command line, in short.
 
     >>> parse_method("all-but-the-top:15")
     Method(kind='all-but-the-top', numbers=(15,))
     """
     kind, _, rest = text.partition(":")
-    names = KINDS[choose(kind.strip(), KINDS, what="--method")][1]
+    names = numbered(choose(kind.strip(), METHODS, what="--method"))
     cells = [cell.strip() for cell in rest.split(",")] if rest else []
     if len(cells) > len(names) or not all(cell.isdecimal() for cell in cells):
         wanted = f"whole numbers ({', '.join(names)})" if names else "no numbers"
@@ -115,6 +127,7 @@ class Space:
     name: str
     repair: Any = None
     fitted_on: int = 0  # rows
+    instead_of: str = ""  # the paper's method, where a small space has made it smaller
 
     def __call__(self, x: NDArray[Any]) -> NDArray[Any]:
         return x if self.repair is None else np.asarray(self.repair.transform(x))
@@ -122,8 +135,13 @@ class Space:
     def row(self) -> Row:
         """What was done, for a table."""
         if self.repair is None:
-            return {"space": self.name, "repair": "none", "fitted_on": 0}
-        return {"space": self.name, "repair": describe(self.repair), "fitted_on": self.fitted_on}
+            return {"space": self.name, "repair": "none", "fitted_on": 0, "instead_of": ""}
+        return {
+            "space": self.name,
+            "repair": describe(self.repair),
+            "fitted_on": self.fitted_on,
+            "instead_of": self.instead_of,
+        }
 
 
 def describe(repair: Any) -> str:
@@ -132,42 +150,35 @@ def describe(repair: Any) -> str:
     >>> describe(AllButTheTop(2).fit(np.eye(5)))
     'AllButTheTop(components=2)'
     """
+    if hasattr(repair, "steps"):
+        return " → ".join(describe(step) for _, step in repair.steps)
     if isinstance(repair, ClusterRemoval):
         found = repair.removed_
         few = f", {int(found.min())} in the smallest" if len(found) and found.min() < repair.components else ""
-        return f"ClusterRemoval(clusters={len(repair.centers_)}, components={repair.components}{few})"
+        chosen = _chosen(repair, "init", "iterations")
+        return f"ClusterRemoval(clusters={len(repair.centers_)}, components={repair.components}{few}{chosen})"
     if isinstance(repair, AllButTheTop):
-        return f"AllButTheTop(components={len(repair.components_)})"
-    return (
-        f"{type(repair).__name__}()" if not hasattr(repair, "steps") else " → ".join(name for name, _ in repair.steps)
-    )
+        return f"AllButTheTop(components={len(repair.components_)}{_chosen(repair, 'projection')})"
+    return repr(repair)
 
 
-def family_of(encoder: Encoder | Any) -> str:
-    """The paper's model that a model is most like: causal ones GPT-2, RoBERTa's kind RoBERTa, all others BERT."""
-    about = encoder.describe() if hasattr(encoder, "describe") else {}
-    kept = about.get("kept_from")
-    settings = (kept if isinstance(kept, dict) else about).get("encoder_settings", about)
-    if settings.get("causal"):
-        return "gpt2"
-    return "roberta" if "roberta" in str(settings.get("model_type", "")) else "bert"
+def _chosen(repair: Any, *names: str) -> str:
+    """Those of the parameters that were chosen otherwise than by default."""
+    own, default = repair.get_params(), type(repair)().get_params()
+    told = {name: own[name] if np.ndim(own[name]) == 0 else "given" for name in names}
+    return "".join(f", {name}={value}" for name, value in told.items() if value != default[name])
 
 
 def published_methods(family: str, *, dim: int, rows: int) -> tuple[Method, ...]:
-    """The paper's two repairs for a kind of model, made smaller for a small space.
-
-    At most an eighth of the dimensions is removed, and a cluster must have four rows a component on average: where
-    nearly all directions are removed, nothing is left to look at.
+    """The paper's two repairs for a kind of model, made smaller for a small space: see `limbeck.repair.published`.
 
     >>> [str(method) for method in published_methods("gpt2", dim=768, rows=20_000)]
     ['all-but-the-top:30', 'cluster:10,30']
     >>> [str(method) for method in published_methods("gpt2", dim=128, rows=400)]
     ['all-but-the-top:16', 'cluster:6,16']
     """
-    whole, k, each = PUBLISHED[family]
-    most = max(1, dim // 8)
-    whole, each = min(whole, most), min(each, most)
-    return Method("all-but-the-top", (whole,)), Method("cluster", (max(1, min(k, rows // (4 * each))), each))
+    whole, clusters, each = published_numbers(family, dim=dim, rows=rows)
+    return Method("all-but-the-top", (whole,)), Method("cluster", (clusters, each))
 
 
 def fit_spaces(
@@ -183,13 +194,17 @@ def fit_spaces(
     Without either, the paper's two for a kind of model.
     """
     rows, dim = x.shape
+    papers: dict[str, str] = {}  # kind -> the paper's
     if not methods and not repairs:
         methods = published_methods(choose(family, PUBLISHED, what="family"), dim=dim, rows=rows)
+        whole, k, each = PUBLISHED[family]
+        papers = {"all-but-the-top": f"all-but-the-top:{whole}", "cluster": f"cluster:{k},{each}"}
     spaces = [Space(BASELINE)]
     kinds = [method.kind for method in methods]
     for method in methods:
         name = CALLED.get(method.kind, method.kind) if kinds.count(method.kind) == 1 else str(method)
-        spaces.append(Space(name, method.make(seed=seed).fit(x), rows))
+        paper = papers.get(method.kind, str(method))
+        spaces.append(Space(name, method.make(seed=seed).fit(x), rows, paper if paper != str(method) else ""))
     for name, repair in (repairs or {}).items():
         expected = getattr(repair, "n_features_in_", None)
         if expected != dim:

@@ -134,6 +134,7 @@ def structure_claims(found: Sequence[TokenStructure]) -> list[Claim]:
             n=one.groups,
             why=f"{before[one.token].value:.1%} before, {one.value:.1%} after, {one.chance:.1%} by chance",
             about=one.token,
+            points="points",
         )
         for one in found
         if one.space != BASELINE
@@ -243,7 +244,8 @@ def pair_claims(found: Sequence[PairStructure]) -> list[Claim]:
             low=-one.change_high,
             high=-one.change_low,
             n=one.same_pairs + one.different_pairs,
-            why=f"{before[one.subset].auc:.3f} before, {one.auc:.3f} after (0.5: not told at all)",
+            why=f"|p − 0.5| is {abs(before[one.subset].auc - 0.5):.3f} before, {abs(one.auc - 0.5):.3f} after; "
+            f"p {before[one.subset].auc:.3f} and {one.auc:.3f}, 0.5: not told at all",
             about=one.subset,
         )
         for one in found
@@ -406,6 +408,8 @@ def pairs_of(
     source = TextSource(Corpus.from_sentences(sentences), encoder, "sentence", batch_tokens)
     found = read(source, points=settings.points, chosen=hashes, deduplicate=False, workers=workers, progress=progress)
     both = found.found.reshape(-1, 2).all(1)
+    if not both.any():
+        raise LimbeckError("no pair has a vector for both of its words: check the places, and --model.")
     same = np.array([pair.same for pair in given])[both]
     words = np.array([_word(pair.first, pair.place) == _word(pair.second, pair.place) for pair in given])[both]
     tables: dict[str, list[Row]] = {"pairs": [], "spaces": []}

@@ -170,6 +170,7 @@ def tense_claims(found: Sequence[TenseSpace]) -> list[Claim]:
         n = len(one.verbs)
         told = ", ".join(f"{kind} {one.values[kind][0]:.3f}" for kind in (COMPARED if sensed else TENSE_KINDS))
         why = f"{told} over {n} verbs"
+        turned = f"ST-DM − DT-SM, with {why}"  # the table has it the other way round
         if one.space == BASELINE:
             text, rule = "tense dominates sense", "mean over verbs of DT-SM minus ST-DM"
             if not sensed:
@@ -182,7 +183,7 @@ def tense_claims(found: Sequence[TenseSpace]) -> list[Claim]:
         rule = "mean over verbs of ST-DM minus DT-SM"
         id = f"T4.after.{one.space}"
         if sensed:
-            claims.append(Claim(id, text, rule, -value, -high, -low, n, why, one.metric))
+            claims.append(Claim(id, text, rule, -value, -high, -low, n, turned, one.metric))
             continue
         claims.append(_unshown(id, text, rule, one.metric))
         claims.append(_nearer(before[one.metric], one))
@@ -205,7 +206,9 @@ def _nearer(before: TenseSpace, after: TenseSpace) -> Claim:
         float(low[0]),
         float(high[0]),
         int(there.sum()),
-        f"{first.mean():.3f} before, {second.mean():.3f} after" if known else "all distances are 0",
+        f"(DT − ST) / (DT + ST) is {first.mean():.3f} before, {second.mean():.3f} after"
+        if known
+        else "all distances are 0",
         after.metric,
     )
 

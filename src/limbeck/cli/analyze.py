@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from limbeck.cli.running import opened
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
 
 if TYPE_CHECKING:
-    from limbeck.analyze import Analysis, Settings
+    from limbeck.analyze import Analysis, Method, Settings
     from limbeck.corpus import Corpus, Sentence
     from limbeck.run.folder import RunFolder
     from limbeck.stream.workers import Workers
@@ -59,6 +59,7 @@ examples:
   limbeck analyze tense --model bert-base-uncased --corpus semcor3.0.tar.xz --data en_ewt-ud-train.conllu.xz \\
       --out runs/tense
   limbeck analyze tense --model mini-bert --layers all --method cluster:10,8 --method center --out runs/layers
+  limbeck analyze frequency --model mini-bert --method standardize+cluster:clusters=10,components=8 --out runs/chain
 """
 
 
@@ -104,7 +105,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         action="append",
         metavar="M",
         help="a repair to fit, several times for several: all-but-the-top:D, cluster:K,D, center, scaled-center, "
-        "standardize, whiten (default: the paper's all-but-the-top and cluster)",
+        "standardize, whiten; or METHOD[+METHOD][:NAME=VALUE,...] (default: the paper's all-but-the-top and cluster)",
     )
     repairs.add_argument(
         "--repair", nargs="+", metavar="R", help="fitted repairs: files, or folders of runs of `limbeck repair`"
@@ -159,7 +160,6 @@ def run(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> None:
     """Refuse what cannot go together before anything is loaded; fill in what was left out."""
-    from limbeck.analyze import parse_method
     from limbeck.analyze.spaces import FIT_ON, METRICS
     from limbeck.run.folder import check_target
 
@@ -172,7 +172,7 @@ def check(options: argparse.Namespace) -> None:
             raise UsageError(f"{told} belongs to analyze {', '.join(analyses)}; got analyze {options.what}.")
     choose(options.metric, METRICS, what="--metric")
     choose(options.fit_on, FIT_ON, what="--fit-on")
-    options.method = [str(parse_method(text)) for text in options.method or []]
+    options.method = [str(method_of(text, options.seed)) for text in options.method or []]
     if options.targets:
         raise UsageError("--targets cannot be chosen here: an analysis knows which words it looks at.")
     if options.vectors is not None and (options.model or options.corpus or options.count_in):
@@ -246,10 +246,10 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
         source = TextSource(corpus, encoder, unit, budget["batch_tokens"])  # type: ignore[arg-type]
         if options.what == "clusters":
             return clusters_of(source, k=options.clusters, settings=settings, **common)
-        counted = None
-        if options.count_in:
-            counted = TextSource(open_corpus(options.count_in), encoder, "sentence", budget["batch_tokens"])
-        return frequency_of(source, count_in=counted, settings=settings, **common)
+        if not options.count_in:
+            return frequency_of(source, settings=settings, **common)
+        with open_corpus(options.count_in, **text) as other:
+            return frequency_of(source, count_in=replace(source, corpus=other), settings=settings, **common)
 
 
 def encoder_options(model: str | None, options: argparse.Namespace) -> dict[str, Any]:
@@ -266,14 +266,14 @@ def encoder_options(model: str | None, options: argparse.Namespace) -> dict[str,
 
 
 def settings_of(options: argparse.Namespace, model: str) -> Settings:
-    from limbeck.analyze import Settings, parse_method
+    from limbeck.analyze import Settings
     from limbeck.repair import load_repairs
 
     repairs = {Path(path).name: load_repairs(path, model=model) for path in options.repair or []}
     if len(repairs) < len(options.repair or []):
         raise UsageError("Repairs must have names that differ; got two files or folders of one name: rename one.")
     return Settings(
-        methods=tuple(parse_method(text) for text in options.method),
+        methods=tuple(method_of(text, options.seed) for text in options.method),
         repairs=repairs,
         points=options.points,
         fit_on=options.fit_on,
@@ -281,6 +281,20 @@ def settings_of(options: argparse.Namespace, model: str) -> Settings:
         neighbors=options.neighbors,
         seed=options.seed,
     )
+
+
+def method_of(text: str, seed: int) -> Method:
+    """A method in short, cluster:27,12; or as `limbeck evaluate --transductive` has it, with names and chains."""
+    from limbeck.analyze import Method, parse_method
+    from limbeck.cli.evaluate_inputs import transductive_repair
+
+    if "=" not in text and "+" not in text:
+        return parse_method(text)
+    try:
+        made = transductive_repair(text, seed)
+    except UsageError as error:  # the option has another name there
+        raise UsageError(str(error).replace("--transductive", "--method")) from error
+    return Method(text.partition(":")[0], made=made, written=text)
 
 
 def default_corpus() -> str:

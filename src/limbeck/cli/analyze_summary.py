@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limbeck.analyze import Analysis
+from limbeck.analyze import Analysis, Claim
 from limbeck.analyze.result import Row
 from limbeck.analyze.tense import COMPARED, TENSE_KINDS
 
@@ -154,6 +154,7 @@ def fitted(one: Analysis) -> Iterator[str]:
     told = dict.fromkeys(
         f"{row['space']} is {row['repair']}"
         + (f", fitted on {row['fitted_on']:,} {one.units}" * bool(row["fitted_on"]))
+        + (f", less than the paper's {row['instead_of']}: vectors or dimensions are few" * bool(row["instead_of"]))
         for row in one.rows("spaces")
         if row["repair"] != "none"
     )
@@ -170,11 +171,19 @@ def claims(one: Analysis) -> Iterator[str]:
         about = f" [{claim.about}]" if claim.about and one.what != "tense" else ""
         space = claim.id.rsplit(".", 1)[-1]
         where = f" ({space})" if claim.id.count(".") > 1 and space not in claim.text else ""
-        numbers = f" {claim.value:+.3f} ({claim.low:+.3f} to {claim.high:+.3f});" if claim.n else ""
+        numbers = "" if claim.verdict == "cannot be shown" else f" {difference(claim)};"
         yield f"{claim.verdict}: {claim.text}{where}{about}:{numbers} {claim.why}"
     others = [claim for claim in one.claims if claim.layer != layer]
     if others:
         yield f"other layers: {sum(claim.verdict == 'held' for claim in others)} of {len(others)} claims held"
+
+
+def difference(claim: Claim) -> str:
+    """A claim's number with its interval, on the scale of the tables: shares are in per cent there."""
+    if claim.points:
+        value, low, high = (100 * number for number in (claim.value, claim.low, claim.high))
+        return f"{value:+.1f} {claim.points} ({low:+.1f} to {high:+.1f})"
+    return f"{claim.value:+.3f} ({claim.low:+.3f} to {claim.high:+.3f})"
 
 
 def left_out(one: Analysis) -> Iterator[str]:
