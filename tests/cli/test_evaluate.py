@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.cli.evaluate import comparisons
-from limbeck.cli.evaluate_inputs import labels_of, numbers, transductive_repair
+from limbeck.cli.evaluate_inputs import labels_of, numbers, repairs_by_name, transductive_repair
+from limbeck.cli.evaluate_summary import averages, comparison_table
 from limbeck.errors import UsageError
 from limbeck.evaluate import evaluate, sweep, tasks
 from limbeck.evaluate.significance import Comparison, holm
@@ -162,6 +166,119 @@ def test_fitted_repairs(run: Run, data: Path, vectors: Path, tmp_path: Path) -> 
     assert "one for 128 dimensions and mini-elmo has 256" in told
 
 
+def test_repairs_of_one_name_stay_apart(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
+    """A fitted repair and one for the task, both called center: two columns, each with its own score."""
+    table = lb.StaticVectors.load(vectors)
+    fitted = lb.repair.Center().fit(np.random.default_rng(3).normal(size=(50, 128)) - 4)
+    lb.repair.save(fitted, tmp_path / "center")
+    given = (vectors, "--tasks", "sts-b", "--data", data, "--repair", tmp_path / "center", "--transductive", "center")
+    status, said, told = run(*given, "--draws", 10, "--quiet", "--out", tmp_path / "out")
+    assert status == 0, told
+    scores = read_csv(tmp_path / "out" / "scores.csv")
+    first = {name: float(scores["value"][scores["target"].index(name)]) for name in scores["target"]}
+    assert list(first) == ["made.vec", "made.vec + center, fitted", "made.vec + center, on the task"]
+    task = tasks(data, ["sts-b"])["sts-b"]
+    expected = [evaluate(task, table, repair=repair, draws=5).value for repair in (None, fitted, lb.repair.Center())]
+    assert list(first.values()) == pytest.approx(expected)
+    assert expected[1] != expected[2]
+    assert "center, fitted" in said
+
+
+def test_a_note_where_units_differ(run: Run, data: Path, tmp_path: Path) -> None:
+    from limbeck.repair.folders import save_repairs
+
+    fitted = {"12": lb.repair.Center().fit(np.random.default_rng(0).normal(size=(300, 128)))}
+    for name, units in {
+        "on-words": {"units": "words", "pooling": "mean", "special": False},
+        "on-pieces": {"units": "pieces", "pooling": "first", "special": False},  # pieces are not pooled
+        "nothing-said": None,
+    }.items():
+        about = {"model": "mini-bert", **({} if units is None else {"units": units})}
+        save_repairs(tmp_path / name / "repairs", fitted, about=about)
+    common = ("mini-bert", "--tasks", "sts-b", "--data", data, "--draws", 5, "--quiet", "--repair")
+    status, _, told = run(*common, *(tmp_path / name for name in ("on-words", "on-pieces", "nothing-said")))
+    assert status == 0
+    assert told == (
+        "limbeck: note: on-words was fitted on vectors of other units (units words) than mini-bert has here (units "
+        "pieces): fit one with the same --units and --special, or evaluate with its\n"
+    )
+    assert run(*common, tmp_path / "on-words", "--units", "words")[2] == ""
+    assert (
+        "(special False) than mini-bert has here (special True)" in run(*common, tmp_path / "on-pieces", "--special")[2]
+    )
+
+
+def test_words_without_a_vector_in_a_model(run: Run, tmp_path: Path) -> None:
+    """A decoder's first position has no vector, so a word of one piece has none: --oov says what becomes of it."""
+    data = tmp_path / "data"
+    data.mkdir()
+    rated = "magician wizard 3.2,rooster madhouse 0.1,cemetery graveyard 3.9,boy asylum 0.9,dog boy 1.2,jewel dog 0.4"
+    (data / "EN-RG-65.txt").write_text(rated.replace(" ", "\t").replace(",", "\n") + "\n", encoding="utf-8")
+    values, counts = {}, {}
+    for oov in ("drop", "zero", "mean"):
+        given = ("mini-gpt2", "--tasks", "rg-65", "--data", data, "--oov", oov, "--draws", 5, "--quiet")
+        assert run(*given, "--out", tmp_path / oov)[0] == 0
+        scores = read_csv(tmp_path / oov / "scores.csv")
+        values[oov], counts[oov] = float(scores["value"][0]), int(scores["n"][0])
+        assert f"oov={oov}" in scores["settings"][0]
+    encoder = lb.load_encoder("mini-gpt2", units="pieces", layers="-1", device="cpu")
+    pairs = tasks(data, ["rg-65"])["rg-65"].read()
+    rows = ModelTarget(encoder).rows(words := [*dict.fromkeys([*pairs.first, *pairs.second])])
+    own = {words[t]: rows.vectors[0].numpy()[rows.texts == t].mean(0) for t in set(rows.texts.tolist())}
+    assert 0 < len(own) < len(words), "some words have a vector and some have none"
+    mean = np.mean(list(own.values()), axis=0)
+
+    def cosine(a: Any, b: Any) -> float:
+        return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+    both = list(zip(pairs.first, pairs.second, strict=True))
+    zero = [cosine(own[a], own[b]) if a in own and b in own else 0.0 for a, b in both]
+    filled = [cosine(own.get(a, mean), own.get(b, mean)) for a, b in both]
+    kept = [a in own and b in own for a, b in both]
+    assert counts == {"drop": sum(kept), "zero": len(both), "mean": len(both)}
+    assert values["zero"] == pytest.approx(stats.spearmanr(zero, pairs.gold).statistic, nan_ok=True)
+    assert values["mean"] == pytest.approx(stats.spearmanr(filled, pairs.gold).statistic)
+    with pytest.raises(UsageError, match="'fallback' is for tables"):
+        evaluate(pairs, encoder, oov="fallback", fallback=own)
+    assert evaluate(pairs, encoder, oov="mean").value == pytest.approx(values["mean"])
+
+
+def test_options_that_no_target_heeds(run: Run, data: Path, vectors: Path) -> None:
+    table = {
+        ("--layers", "99"): "--layers is about models, got vector files only",
+        ("--units", "pieces"): "--units is about models",
+        ("--keep-first",): "--keep-first is about models",
+    }
+    for given, line in table.items():
+        status, _, told = run(vectors, "--tasks", "rg-65", "--data", data, *given)
+        assert (status, told.count("\n")) == (2, 1)
+        assert line in told
+    assert run(vectors, "--tasks", "rg-65", "--data", data, "--layers", "table", "--draws", 5)[0] == 0
+    assert run(vectors, "mini-bert", "--tasks", "rg-65", "--data", data, "--layers", "3", "--case", "keep")[0] == 0
+    models = {
+        ("--tasks", "rg-65", "--case", "keep"): "--case is about words looked up in vector files, got models only",
+        ("--tasks", "rg-65", "--oov", "fallback", "--fallback", vectors): "--fallback is about words looked up",
+        ("--tasks", "sts-b", "--oov", "zero"): "--oov is of use to a model for word similarity only",
+    }
+    for given, line in models.items():
+        status, _, told = run("mini-bert", "--data", data, *given)
+        assert (status, told.count("\n")) == (2, 1)
+        assert line in told
+
+
+def test_without_scikit_learn(data: Path, vectors: Path) -> None:
+    """Vectors as they are need no repair, and none of what repairs need."""
+    given = ["evaluate", str(vectors), "--tasks", "rg-65", "--data", str(data), "--draws", "5"]
+    code = f"import sys; sys.modules['sklearn'] = None\nfrom limbeck.cli import main; sys.exit(main({given!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "rg-65" in done.stdout
+    code = code.replace("'--draws'", "'--transductive', 'center', '--draws'")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Repair needs scikit-learn" in done.stderr
+
+
 def test_tuning(run: Run, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "tuned"
     status, said, told = run(
@@ -199,6 +316,10 @@ def test_tuning(run: Run, data: Path, tmp_path: Path) -> None:
         (["--tasks", "sts-b", "--transductive", "clusters"], 2, "did you mean 'cluster'"),
         (["--tasks", "sts-b", "--transductive", "center:3"], 2, "must be like cluster:clusters=27"),
         (["--tasks", "sts-b", "--transductive", "cluster:k=3"], 2, "a parameter of cluster must be one of"),
+        (["--tasks", "sts-b", "--transductive", "cluster:clusters=abc"], 2,
+         "--transductive cluster:clusters=abc: clusters must be a whole number of at least 1; got 'abc'"),
+        (["--tasks", "sts-b", "--transductive", "center+all-but-the-top:components=-1"], 2, "components must be"),
+        (["--tasks", "sts-b", "--transductive", "center:x=1"], 2, "center takes no parameters; got 'x=1'"),
         (["--tasks", "sts-b", "--repair", "nowhere"], 1, "nowhere: a fitted repair"),
         (["--tasks", "sts12"], 1, r"the task sts12 needs the file STS12/STS\.input\.MSRpar\.txt, got none"),
         (["--tasks", "sts-b", "--existing", "resume", "--out", "x"], 2, "--existing must be one of fail, replace"),
@@ -273,6 +394,76 @@ def test_labels(tmp_path: Path) -> None:
     same = [str(tmp_path / "a" / "runs"), str(tmp_path / "b" / "runs")]
     assert labels_of(same) == same
     assert labels_of(same[:1]) == ["runs"]
+
+
+def test_a_folder_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder that one stands in too: a repair without a name would be lost beside the vectors as they are."""
+    monkeypatch.chdir(tmp_path)
+    assert labels_of(["."]) == [tmp_path.name]
+
+
+def test_names_that_cannot_be_told_apart() -> None:
+    assert list(repairs_by_name(fitted={"a": 1, "b": 2}, on_the_task={"c": 3})) == ["", "a", "b", "c"]
+    with pytest.raises(UsageError, match="got two 'a, fitted'"):
+        repairs_by_name(fitted={"a, fitted": 0, "a": 1}, on_the_task={"a": 3})
+
+
+def test_many_comparisons_can_be_significant() -> None:
+    """Forty-five comparisons of plain differences: with 1,000 draws each Holm's p could not come below .05."""
+    rng = np.random.default_rng(0)
+    gold = rng.normal(size=400)
+    suite = SUITES[0]
+
+    def columns(task: str) -> list[Any]:
+        pairs = lb.evaluate.Pairs(
+            name=task, kind="sts", first=[f"a{n}" for n in range(400)], second=[f"b{n}" for n in range(400)], gold=gold
+        )
+        sides = np.zeros((2, 400, 2))
+        sides[0, :, 0] = 1
+        scores = []
+        for name, noise in (("good", 0.1), ("bad", 8.0)):
+            angle = np.arctan(gold + noise * rng.normal(size=400)) - np.pi / 2
+            sides[1] = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            scores.append(evaluate(pairs, [side.copy() for side in sides], name=name, draws=5))
+        return scores
+
+    found = [(suite, columns(f"task-{n}")) for n in range(45)]
+    rows = comparisons(found, Wishes(draws=1000))
+    assert len(rows) == 45
+    assert {row["draws"] for row in rows} == {45 * 50}
+    assert max(row["p_holm"] for row in rows) < 0.05
+    assert min(row["p"] for row in rows) == pytest.approx(2 / (45 * 50 + 1))
+    assert 45 * 2 / 1001 > 0.05, "what it would be with the draws of intervals"
+    told = comparison_table(rows, "good", len(rows)).title
+    assert "2,250 draws" in told
+    assert "leaves none below" not in told
+    few = [{**row, "draws": 1000} for row in rows]
+    assert "which leaves none below 0.09: more --draws would" in comparison_table(few, "good", len(rows)).title
+
+
+def test_means_are_of_one_metric() -> None:
+    class Scored:
+        def __init__(self, task: str, metric: str, value: float) -> None:
+            self.task, self.target, self.metric, self.value = task, "m", metric, value
+
+    some = [("rte", "accuracy", 0.5), ("cola", "matthews", 0.1), ("wic", "accuracy", 0.7)]
+    suite = SUITES[2]
+    found = averages([(suite, [Scored(*one)]) for one in some])  # type: ignore[list-item]
+    assert found == {("classify", "accuracy", "m"): (pytest.approx(0.6), 2)}
+
+
+def test_comparisons_say_how_many_pairs_they_share(run: Run, data: Path, vectors: Path) -> None:
+    """The table lacks one of five pairs; the model has all."""
+    status, said, _ = run("mini-bert", vectors, "--tasks", "rg-65", "--data", data, "--draws", 10, "--quiet")
+    assert status == 0
+    after = said[said.index("difference from") :]
+    assert re.search(r"│ +n +│", after.replace("┃", "│"))
+    nothing = {"task": "t", "target": "x", "draws": 10, "n": 0} | dict.fromkeys(
+        ("difference", "low", "high", "p", "p_holm"), float("nan")
+    )
+    cells = [next(iter(column.cells)) for column in comparison_table([nothing], "y", 1).columns]
+    assert cells == ["t", "x", "-", "-", "0", "-", "-"]
+    assert re.search(r"made\.vec +│ +[+-]\d\.\d{3} +│ +\[.*\] +│ +4 +│", after)
 
 
 def test_another_kind_of_task(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import torch
 from sklearn.pipeline import make_pipeline
 
 from limbeck import evaluate, tables
-from limbeck.encoders import FunctionEncoder
+from limbeck.analyze.spaces import family_of, published_methods
+from limbeck.encoders import FunctionEncoder, load_encoder
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluate.classifying import (
     Classified,
@@ -319,10 +320,13 @@ def test_two_results_are_compared_on_one_task():
 
 
 def test_published_settings():
-    """As many components as the paper, in proportion to the dimensions."""
+    """As many as the paper has for the model that it is most like; at most an eighth of the dimensions."""
 
     class Like:
-        dim, causal = 768, False
+        dim, causal, model_type = 768, False, "bert"
+
+        def describe(self):
+            return {"causal": self.causal, "model_type": self.model_type}
 
     assert {name: repr(one) for name, one in published_repairs(Like()).items()} == {
         "baseline": "None",
@@ -332,7 +336,39 @@ def test_published_settings():
     Like.causal = True
     assert repr(published_repairs(Like())["cluster"]) == repr(ClusterRemoval(10, 30))
     Like.dim = 128
-    assert repr(published_repairs(Like())["global"]) == repr(AllButTheTop(5))
+    assert repr(published_repairs(Like())["global"]) == repr(AllButTheTop(16))
+    assert repr(published_repairs(Like(), rows=400)["cluster"]) == repr(ClusterRemoval(6, 16))
+    Like.dim, Like.causal, Like.model_type = 768, False, "xlm-roberta"
+    assert repr(published_repairs(Like())["global"]) == repr(AllButTheTop(25))
+    assert repr(published_repairs(Like())["cluster"]) == repr(ClusterRemoval(27, 12))
+
+
+@pytest.mark.parametrize("name", ["mini-bert", "mini-gpt2"])
+def test_published_settings_are_those_of_analyze(name):
+    encoder = load_encoder(name, layers="-1", device="cpu")
+    whole, clusters = published_methods(family_of(encoder), dim=encoder.dim, rows=500)
+    found = published_repairs(encoder, rows=500)
+    assert (repr(found["global"]), repr(found["cluster"])) == (repr(whole.make()), repr(clusters.make()))
+
+
+def test_few_rows_have_few_clusters():
+    """Without repairs that are asked for, the paper's are fitted on the tokens trained on, and sized by them."""
+    result = classify(made_set(12), ENCODER, starts=1, epochs=1, draws=10)
+    assert result.trained == 11, "of 55 words, in 8 dimensions: a component, and 55 // 4 clusters"
+    assert result.how["global"] == "AllButTheTop(1)"
+    assert result.how["cluster"].startswith("ClusterRemoval(13,1,")
+
+
+def test_comparisons_of_more_draws():
+    result = run(repairs={"baseline": None, "centred": Center()})
+    few, many = result.compare("centred"), result.compare("centred", draws=3000)
+    assert few == result.compare("centred", draws=result.draws)
+    assert many.difference == few.difference
+    assert many.p == pytest.approx(replace(result, draws=3000).compare("centred").p)
+    assert (many.p * 3001) % 1 == pytest.approx(0, abs=1e-6), "a share of 3,000 draws and one"
+    table = classify_table([replace(result, task=f"t{n}") for n in range(30)])
+    wanted = replace(result, draws=30 * 50).compare("centred").p
+    assert table["p"][1] == pytest.approx(wanted)
 
 
 def test_scaled_features_have_one_size(monkeypatch):

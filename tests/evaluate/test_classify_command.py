@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 import pytest
 
+from limbeck import repair
 from limbeck.cli import main
 
 HEAD = "index\tsentence1\tsentence2\tlabel\n"
@@ -106,6 +108,34 @@ def test_repairs_that_are_asked_for(data, tmp_path):
         assert words in rows[3]["settings"]
 
 
+def test_a_repair_called_baseline_is_a_repair(data, tmp_path):
+    """Vectors as they are have that name in results; the repair's scores stand beside them."""
+    nothing = np.random.default_rng(0).normal(size=(2000, 128)) + 100  # what it takes away drowns the rest
+    repair.save(repair.Center().fit(nothing), tmp_path / "baseline")
+    given = [
+        "evaluate",
+        "mini-bert",
+        "--tasks",
+        "rte",
+        "--data",
+        str(data),
+        "--starts",
+        "1",
+        "--epochs",
+        "2",
+        "--quiet",
+    ]
+    out = tmp_path / "out"
+    assert main([*given, "--repair", str(tmp_path / "baseline"), "--draws", "50", "--out", str(out)]) == 0
+    rows = rows_of(out / "classify.csv")
+    assert [row["setting"] for row in rows] == ["baseline", "baseline, repaired"]
+    assert "baseline, repaired=Center()" in rows[1]["settings"]
+    losses = {row["setting"]: row["loss"] for row in rows_of(out / "epochs.csv")}
+    assert losses["baseline"] != losses["baseline, repaired"]
+    (compared,) = rows_of(out / "comparisons.csv")
+    assert (compared["target"], compared["other"]) == ("mini-bert + baseline", "mini-bert")
+
+
 def test_a_table_of_vectors(data, tmp_path, capsys):
     vectors = tmp_path / "own.vec"
     words = "The river rose Nobody sings times".split()
@@ -122,6 +152,7 @@ def test_a_table_of_vectors(data, tmp_path, capsys):
         (["--features", "means"], "--features must be one of mean, flattened; got 'means', did you mean 'mean'?", 2),
         (["--length", "20"], "--length is about flattened features", 2),
         (["--fit", "dev"], "--fit must be one of training, all", 2),
+        (["--oov", "mean"], "--oov is of use to a model for word similarity only", 2),
         (["--split", "train"], "--split must be one of dev, test", 2),
         (["--split", "test"], "split of rte must be one of dev; got 'test'", 2),
         (["--learning-rate", "0"], "--learning-rate must be above 0", 2),

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.evaluate_classify import add_classify_options, classify_options, draw_classified
-from limbeck.cli.evaluate_inputs import fitted_repairs, names_of, numbers, open_target, transductive_repair
+from limbeck.cli.evaluate_inputs import (
+    check_uses,
+    fitted_repairs,
+    names_of,
+    numbers,
+    open_target,
+    other_units,
+    repairs_by_name,
+    transductive_repair,
+)
 from limbeck.cli.options import positive
 from limbeck.errors import InputError, UsageError, choose
 
@@ -61,17 +70,17 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--tasks", required=True, metavar="T,T", help="groups or names, see below")
     parser.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder with the tasks' files")
     group = parser.add_argument_group("vectors")
-    group.add_argument("--layers", default="-1", metavar="L", help='such as "-1" (default), "0,6,12", "table" or "all"')
-    group.add_argument("--units", default="pieces", metavar="UNIT", help="what is averaged: pieces (default) or words")
+    group.add_argument("--layers", metavar="L", help='such as "-1" (default), "0,6,12", "table" or "all"')
+    group.add_argument("--units", metavar="UNIT", help="what is averaged: pieces (default) or words")
     group.add_argument("--special", action="store_true", help="with pieces: special tokens ([CLS], [SEP]) among them")
     group.add_argument("--keep-first", action="store_true", help="keep a decoder's first position")
     group.add_argument("--lowercase", action="store_true", help="lower-case the texts")
     group.add_argument("--language", default="en", help="whose rules tell words apart (default: en)")
     group.add_argument(
-        "--oov", default="drop", metavar="HOW", help="words without a vector: drop (default), mean, zero, fallback"
+        "--oov", metavar="HOW", help="words without a vector: drop (default), mean, zero, fallback (vector files only)"
     )
     group.add_argument("--fallback", metavar="FILE", help="with --oov fallback: vectors for words that have none")
-    group.add_argument("--case", default="either", help="of words looked up: either (default), keep, lower")
+    group.add_argument("--case", help="of words looked up in vector files: either (default), keep, lower")
     group.add_argument("--missing", default="zero", metavar="HOW", help="texts without a vector: zero (default), drop")
     group = parser.add_argument_group("repairs")
     group.add_argument(
@@ -90,7 +99,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument(
         "--aggregation", default="pooled", metavar="HOW", help="of subsets: pooled (default), mean, weighted"
     )
-    group.add_argument("--draws", type=positive, default=1000, metavar="N", help="of the bootstrap (1000)")
+    group.add_argument(
+        "--draws", type=positive, default=1000, metavar="N", help="of the bootstrap (1000; comparisons take more)"
+    )
     group.add_argument("--seed", type=int, default=0, help="of the bootstrap, and of the clusters scored (default: 0)")
     add_classify_options(parser)
     group = parser.add_argument_group("run")
@@ -117,6 +128,7 @@ def run(options: argparse.Namespace) -> int:
     tasks = find_tasks(options.data, [name.strip() for name in options.tasks.split(",") if name.strip()])
     if not tasks:
         raise UsageError("--tasks must name at least one task or group, got none: sts, wordsim or a task's name.")
+    check_uses(options, {suite.group for suite, _ in tasks})
     development = tuning_task(options) if options.tune else None
     unfitted = {named: transductive_repair(named, options.seed) for named in options.transductive}
     for path in options.repair:
@@ -132,13 +144,16 @@ def run(options: argparse.Namespace) -> int:
     with nullcontext() if options.out is None else RunFolder(options.out, existing=options.existing) as folder:
         targets = [open_target(thing, name, options) for thing, name in zip(options.target, names, strict=True)]
         fitted = fitted_repairs(options.repair, targets)
+        for note in other_units(options.repair, targets, fitted):
+            print(f"limbeck: note: {note}", file=sys.stderr)
         scores: list[tuple[Suite, list[Scored]]] = []  # of each task, the columns of its table
         tuned: list[Tuning] = []
         repairs: list[dict[str, Any]] = []
         for target, own in zip(targets, fitted, strict=True):
             found = tune_target(target, development, options) if development is not None else []
             tuned += found
-            repairs.append({"": None, **own, **unfitted, **chosen_repairs(found, options.seed)})
+            chosen = chosen_repairs(found, options.seed)
+            repairs.append(repairs_by_name(fitted=own, on_the_task=unfitted, tuned=chosen))
         for suite, task in tasks:
             columns: list[Scored] = []
             for target, own in zip(targets, repairs, strict=True):
@@ -186,9 +201,10 @@ def check_options(options: argparse.Namespace) -> None:
     """Refuse what is not there or does not go together, before anything is loaded; numbers are read."""
     from limbeck.evaluate.wordsim import check_policy
 
-    check_policy(options.oov, options.case, options.fallback)
-    choose(options.units, UNITS, what="--units")
-    if options.special and options.units != "pieces":
+    check_policy(options.oov or "drop", options.case or "either", options.fallback)
+    if options.units is not None:
+        choose(options.units, UNITS, what="--units")
+    if options.special and options.units == "words":
         raise UsageError("--special is about pieces, got --units words: leave one of them out.")
     for name in ("clusters", "components"):
         if (typed := getattr(options, name)) is None:
@@ -248,19 +264,25 @@ def chosen_repairs(tuned: Sequence[Tuning], seed: int) -> dict[str, Any]:
 
 def comparisons(scores: Sequence[tuple[Suite, Sequence[Scored]]], wishes: Wishes) -> list[dict[str, Any]]:
     """Every two columns of every task, or with many columns each and the first, with Holm's correction over all."""
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
     from itertools import combinations
 
-    from limbeck.evaluate.significance import holm
+    from limbeck.evaluate.significance import draws_for, holm
+    from limbeck.stream.progress import Progress
 
-    rows: list[dict[str, Any]] = []
+    several: list[tuple[Suite, Scored, Scored]] = []
     for suite, columns in scores:
-        several = list(combinations(columns, 2))
-        if len(columns) > AGAINST_ALL:
-            several = [(columns[0], other) for other in columns[1:]]
-        for one, other in several:
+        of_first = ((columns[0], other) for other in columns[1:])
+        pairs = of_first if len(columns) > AGAINST_ALL else combinations(columns, 2)
+        several += [(suite, one, other) for one, other in pairs]
+    wishes = replace(wishes, draws=draws_for(len(several), wishes.draws))
+    rows: list[dict[str, Any]] = []
+    with Progress("comparing", total=len(several), unit="pairs", show=wishes.progress and bool(several)) as shown:
+        for suite, one, other in several:
             found = suite.compare(other, one, wishes)  # positive: the later one, a repair say, is higher
-            rows.append({"task": one.task, "target": other.target, "other": one.target, **asdict(found)})
+            told = {**asdict(found), "draws": wishes.draws}
+            rows.append({"task": one.task, "target": other.target, "other": one.target, **told})
+            shown.advance(1)
     for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = adjusted
     return rows

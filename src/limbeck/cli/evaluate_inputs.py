@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,28 @@ def names_of(targets: Sequence[str]) -> list[str]:
     return [str(folder.relative_to(base)) for folder in folders_of(base, targets)]
 
 
+def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:
+    """Refuse what none of the targets and kinds of tasks would heed; what was not given gets its default."""
+    from limbeck.run.sources import is_static
+
+    static = [is_static(thing) for thing in options.target]
+    of_models = {"layers": "table", "units": "words", "special": False, "keep_first": False}  # as files have it anyway
+    for name, same in of_models.items():
+        if all(static) and getattr(options, name) not in (None, False, same):
+            raise UsageError(f"--{name.replace('_', '-')} is about models, got vector files only: leave it out.")
+    if not any(static):
+        if options.case is not None or options.fallback is not None:
+            name = "case" if options.case is not None else "fallback"
+            raise UsageError(f"--{name} is about words looked up in vector files, got models only: leave it out.")
+        if options.oov is not None and "wordsim" not in groups:
+            raise UsageError("--oov is of use to a model for word similarity only, got no such task: leave it out.")
+    elif options.oov is not None and groups <= {"classify"}:
+        raise UsageError("--oov is about similarity, for classification words without a vector are left out: leave it.")
+    for name, default in (("layers", "-1"), ("units", "pieces"), ("oov", "drop"), ("case", "either")):
+        if getattr(options, name) is None:
+            setattr(options, name, default)
+
+
 def open_target(thing: str, name: str, options: argparse.Namespace) -> Target:
     from limbeck.encoders import load_encoder
     from limbeck.evaluate.targets import ModelTarget, TableTarget
@@ -34,6 +56,7 @@ def open_target(thing: str, name: str, options: argparse.Namespace) -> Target:
         fallback = None if options.fallback is None else StaticVectors.load(options.fallback)
         vectors = StaticVectors.load(thing)
         return TableTarget(vectors, oov=options.oov, case=options.case, fallback=fallback, **common)
+    common["oov"] = "drop" if options.oov == "fallback" else options.oov  # whose vectors are of another space
     settings = ("layers", "units", "special", "keep_first", "device", "dtype", "batch_tokens", "revision")
     given = {name: getattr(options, name) for name in (*settings, "trust_remote_code")}
     encoder = load_encoder(thing, **{name: value for name, value in given.items() if value not in (None, False)})
@@ -42,17 +65,20 @@ def open_target(thing: str, name: str, options: argparse.Namespace) -> Target:
 
 def fitted_repairs(paths: Sequence[str], targets: Sequence[Target]) -> list[dict[str, Any]]:
     """Of each target the repairs that were fitted on it, or that do not say on what; each must fit at least one."""
+    found: list[dict[str, Any]] = [{} for _ in targets]
+    if not paths:
+        return found  # scikit-learn is needed for repairs only
     from limbeck.evaluate.targets import check_repair
     from limbeck.repair import load_repairs
 
-    found: list[dict[str, Any]] = [{} for _ in targets]
     labels = labels_of(paths)
     for path, label in zip(paths, labels, strict=True):
         refused: LimbeckError | None = None
         taken = False
         for target, own in zip(targets, found, strict=True):
             try:
-                repair = load_repairs(path, model=target.model)
+                known = getattr(target, "model_fingerprint", None)
+                repair = load_repairs(path, model=target.model, model_fingerprint=known)
                 check_repair(target, repair, label)
             except LimbeckError as error:
                 refused = error
@@ -64,31 +90,87 @@ def fitted_repairs(paths: Sequence[str], targets: Sequence[Target]) -> list[dict
     return found
 
 
+def other_units(paths: Sequence[str], targets: Sequence[Target], fitted: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each repair that was fitted on other units than a target's; none where either does not say."""
+    found = []
+    for path, label in zip(paths, labels_of(paths), strict=True):
+        for target, own in zip(targets, fitted, strict=True):
+            was, now = units_told(path), target.describe().get("settings", {})
+            if label in own and (told := [name for name in was if name in now and was[name] != now[name]]):
+                then, here = (", ".join(f"{name} {side[name]}" for name in told) for side in (was, now))
+                found.append(
+                    f"{label} was fitted on vectors of other units ({then}) than {target.name} has here ({here}): fit "
+                    "one with the same --units and --special, or evaluate with its"
+                )
+    return found
+
+
+def units_told(path: str) -> dict[str, Any]:
+    """What the files of a repair say that its vectors were of: words or pieces, special tokens among them or not."""
+    from limbeck.repair.files import read_about
+    from limbeck.repair.folders import FOLDER, SUFFIX
+
+    place = Path(path).expanduser()
+    folder = place / FOLDER if (place / FOLDER).is_dir() else place
+    about = read_about(place if place.is_file() else next(folder.glob(f"*{SUFFIX}"))).get("units")
+    told = dict(about) if isinstance(about, Mapping) else {}
+    if told.get("units") != "words":
+        told.pop("pooling", None)  # pieces are not pooled
+    return told
+
+
 def labels_of(paths: Sequence[str]) -> list[str]:
     """How tables call repairs: by the names of their files or folders, by the paths where these are alike."""
-    names = [Path(path).stem if Path(path).is_file() else Path(path).name for path in paths]
+    names = [Path(path).stem if Path(path).is_file() else Path(path).resolve().name for path in paths]
     return [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
+
+
+def repairs_by_name(**kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Vectors as they are ("") and all repairs of a target; where two kinds share a name, it says which kind it is.
+
+    >>> list(repairs_by_name(fitted={"center": 1, "whiten": 2}, on_the_task={"center": 3}))
+    ['', 'center, fitted', 'whiten', 'center, on the task']
+    """
+    names = [name for repairs in kinds.values() for name in repairs]
+    found: dict[str, Any] = {"": None}
+    for kind, repairs in kinds.items():
+        for name, repair in repairs.items():
+            label = name if names.count(name) == 1 else f"{name}, {kind.replace('_', ' ')}"
+            if label in found:
+                raise UsageError(
+                    f"Each repair must have a name of its own, got two {label!r}: rename a file or folder."
+                )
+            found[label] = repair
+    return found
 
 
 def transductive_repair(text: str, seed: int) -> Any:
     """A repair that is not fitted, from METHOD[+METHOD][:NAME=VALUE,...]."""
+    from limbeck.evaluate.rows import steps_of
     from limbeck.repair.methods import METHODS, make_repair
 
     methods, _, given = text.partition(":")
     names = methods.split("+")
     for method in names:
         choose(method, METHODS, what="--transductive")
-    known = {name for method in names for name in METHODS[method]().get_params()}
+    known = sorted({name for method in names for name in METHODS[method]().get_params()})
     params: dict[str, Any] = {"seed": seed}
     for part in filter(None, given.split(",")):
         name, equals, value = part.partition("=")
         if not equals:
             raise UsageError(f"--transductive must be like cluster:clusters=27,components=12; got {text!r}.")
+        if not known:
+            raise UsageError(f"--transductive {methods} takes no parameters; got {part!r}: leave it out.")
         choose(name, known, what=f"a parameter of {methods}")
         try:
             params[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             params[name] = value
+    try:
+        for step in steps_of(make_repair(names, **params)):
+            step.begin(1)  # where it looks at its parameters: better now than after a model was loaded
+    except LimbeckError as error:
+        raise UsageError(f"--transductive {text}: {error}") from error
     return make_repair(names, **params)
 
 

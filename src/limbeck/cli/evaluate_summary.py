@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from limbeck.evaluate.significance import ALPHA, smallest_p
+
 if TYPE_CHECKING:
     from limbeck.evaluate.suites import Scored, Suite
     from limbeck.evaluate.tuning import Tuning
@@ -68,33 +70,40 @@ def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> Table:
     return table
 
 
-def averages(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> dict[tuple[str, str], tuple[float, int]]:
-    """The mean over the tasks of a kind, where there are several: {(kind, target): (mean, tasks)}."""
-    values: dict[tuple[str, str], list[float]] = {}
+def averages(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> dict[tuple[str, str, str], tuple[float, int]]:
+    """The mean over a kind's tasks of one metric, where there are several: {(kind, metric, target): (mean, tasks)}."""
+    values: dict[tuple[str, str, str], list[float]] = {}
     for suite, columns in scores:
         for score in columns:
-            values.setdefault((suite.group, score.target), []).append(score.value)
+            values.setdefault((suite.group, score.metric, score.target), []).append(score.value)
     return {key: (sum(found) / len(found), len(found)) for key, found in values.items() if len(found) > 1}
 
 
-def average_table(averaged: Mapping[tuple[str, str], tuple[float, int]]) -> Table:
-    table = _table("mean over tasks", "kind", "target", "score", "tasks")
-    for (group, target), (mean, tasks) in averaged.items():
-        table.add_row(group, target, number(mean), str(tasks))
+def average_table(averaged: Mapping[tuple[str, str, str], tuple[float, int]]) -> Table:
+    table = _table("mean over tasks", "kind", "metric", "target", "score", "tasks")
+    for (group, metric, target), (mean, tasks) in averaged.items():
+        table.add_row(group, metric, target, number(mean), str(tasks))
     return table
 
 
 def comparison_table(rows: Sequence[Mapping[str, Any]], first: str, all_rows: int) -> Table:
-    told = f"difference from {first}; p by paired bootstrap, Holm's correction over all {all_rows} comparisons"
-    table = _table(told, "task", "target", "difference", "95 % interval", "p", "p (Holm)")
+    draws = rows[0]["draws"]
+    told = (
+        f"difference from {first}; p by paired bootstrap of {draws:,} draws, Holm's correction over all {all_rows:,} "
+        "comparisons"
+    )
+    if (least := smallest_p(draws) * all_rows) > ALPHA:
+        told += f", which leaves none below {min(least, 1):.2f}: more --draws would"
+    table = _table(told, "task", "target", "difference", "95 % interval", "n", "p", "p (Holm)")
     for row in rows:
         table.add_row(
             row["task"],
             row["target"],
-            f"{row['difference']:+.3f}",
+            "-" if math.isnan(row["difference"]) else f"{row['difference']:+.3f}",
             interval(row["low"], row["high"]),
-            number(row["p"]),
-            number(row["p_holm"]),
+            f"{row['n']:,}",
+            p_value(row["p"]),
+            p_value(row["p_holm"]),
         )
     return table
 
@@ -121,6 +130,10 @@ def _table(title: str, *columns: str) -> Table:
 
 def interval(low: float, high: float) -> str:
     return "-" if math.isnan(low) or math.isnan(high) else f"[{low:.3f}, {high:.3f}]"
+
+
+def p_value(value: float) -> str:
+    return "< 0.001" if value < 0.001 else number(value)
 
 
 def number(value: float) -> str:

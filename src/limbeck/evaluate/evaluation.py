@@ -19,7 +19,6 @@ from limbeck.evaluate.significance import DRAWS, Comparison, Test
 from limbeck.evaluate.sts import Aggregation, Missing, combine, sentence_similarities
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, word_similarities
-from limbeck.vectors.static import StaticVectors
 
 
 def evaluate(
@@ -42,7 +41,7 @@ def evaluate(
     target                an encoder with one layer, a target of `limbeck.evaluate.targets`, or StaticVectors; for a
                           task of words also a mapping from words to vectors, see `word_similarities` for oov, case and
                           fallback; for a task of texts also a function from texts to vectors, or two arrays, see
-                          `sentence_similarities` for missing
+                          `sentence_similarities` for missing. An encoder heeds oov, but for "fallback", and no case
     name                  of the target, for tables
     repair                of an encoder's or a table's vectors, before they are averaged: fitted, or not and then
                           fitted on the task's own vectors, see `sweep`, which does many at once
@@ -56,8 +55,7 @@ def evaluate(
     if not isinstance(target, Mapping | tuple | list):
         from limbeck.evaluate.targets import as_target  # torch loads with it
 
-        policy = {"oov": oov, "case": case, "fallback": fallback} if isinstance(target, StaticVectors) else {}
-        known = as_target(target, name=name, **policy)
+        known = as_target(target, name=name, oov=oov, case=case, fallback=fallback)
     if known is not None:
         from limbeck.evaluate.sweeping import sweep
 
@@ -135,14 +133,16 @@ def compare_all(
 ) -> list[dict[str, Any]]:
     """Every two targets on every task that both have, {target: {task: score}}, as rows of a table.
 
-    `p_holm` is p adjusted by Holm's method for the number of all rows.
+    `p_holm` is p adjusted by Holm's method for the number of all rows; for many, more are drawn, see `draws_for`.
     """
+    both = [
+        (task, one, other) for one, other in combinations(scores, 2) for task in scores[one] if task in scores[other]
+    ]
+    draws = significance.draws_for(len(both), draws)
     rows: list[dict[str, Any]] = []
-    for (one, mine), (other, theirs) in combinations(scores.items(), 2):
-        for task in mine:
-            if task in theirs:
-                made = compare(mine[task], theirs[task], test=test, draws=draws, seed=seed)
-                rows.append({"task": task, "target": one, "other": other, **asdict(made)})
+    for task, one, other in both:
+        made = compare(scores[one][task], scores[other][task], test=test, draws=draws, seed=seed)
+        rows.append({"task": task, "target": one, "other": other, **asdict(made), "draws": draws})
     for row, adjusted in zip(rows, significance.holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = adjusted
     return rows

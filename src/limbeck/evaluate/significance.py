@@ -20,6 +20,9 @@ from limbeck.evaluate.correlation import Floats, Metric, checked, correlation, r
 from limbeck.seeds import generator_for
 
 DRAWS = 1000
+DRAWS_A_TEST = 50  #: of several tests, see `draws_for`
+MOST_DRAWS = 10_000  #: that `draws_for` asks for
+ALPHA = 0.05
 LEVEL = 0.95
 TINY = 1e-12  #: a variance below this part of the mean square is rounding noise
 BLOCK = 400_000  #: counts made at once: a few megabytes, which stay in the cache
@@ -112,6 +115,24 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
+def smallest_p(draws: int) -> float:
+    """What `paired_bootstrap` gives at the least, where no draw lies on the other side of zero."""
+    return 2 / (draws + 1)
+
+
+def draws_for(tests: int, draws: int = DRAWS) -> int:
+    """Draws for each of several tests that Holm's method adjusts together: at least `draws`, and 50 for each test.
+
+    The smallest p of m tests is multiplied by m. With 1,000 draws none of 42 could come below 42 · 2/1,001 = 0.08,
+    however large its difference. With 50 m draws the least is 0.04. Beyond 200 tests it stays at 10,000 draws, which
+    let a p below 0.05 be found among up to 250.
+
+    >>> draws_for(3), draws_for(42), draws_for(1000), draws_for(1000, 50_000)
+    (1000, 2100, 10000, 50000)
+    """
+    return max(draws, min(DRAWS_A_TEST * tests, MOST_DRAWS))
+
+
 # --- what the tests above are made of -----------------------------------------------------------
 
 
@@ -182,7 +203,7 @@ def from_bootstrap(observed: float, differences: Floats, *, n: int, level: float
     if len(known) and np.isfinite(observed):
         # counted with the observed one, so that no number of draws gives a p of 0
         below, above = (1 + int((known <= 0).sum())), (1 + int((known >= 0).sum()))
-        p = min(1.0, 2 * min(below, above) / (len(known) + 1))
+        p = min(1.0, min(below, above) * smallest_p(len(known)))
     low, high = percentiles(differences, level=level)
     return Comparison(observed, p, low, high, n, "bootstrap")
 

@@ -20,7 +20,7 @@ from limbeck.evaluate.similarities import Similarities
 from limbeck.evaluate.sts import Aggregation, Missing, sentence_similarities
 from limbeck.evaluate.targets import TableTarget, Target, repair_for
 from limbeck.evaluate.task import Pairs, Task
-from limbeck.evaluate.wordsim import Fallback, ask, word_similarities
+from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, ask, word_similarities
 
 TEXTS_AT_ONCE = 4096  #: texts whose rows are held at a time, where no repair has to see all of them
 Setting = tuple[str, str]  # layer, name of the repair
@@ -44,8 +44,9 @@ def sweep(
               each text as often as it occurs in the pairs (transductive, as Rajaee & Pilehvar 2021 did it). A dict
               has one for each layer.
 
-    A task of words: a model reads every word by itself, and the rows are its pieces. A table's words have a row each,
-    and a repair that is not fitted is fitted on the whole table.
+    A task of words: a model reads every word by itself, and the rows are its pieces; words that have none are treated
+    as the target's `oov` says. A table's words have a row each, and a repair that is not fitted is fitted on the whole
+    table.
     """
     pairs = task.read() if isinstance(task, Task) else task
     check_choices(pairs, metric, aggregation)
@@ -124,12 +125,14 @@ def _words(pairs: Pairs, target: Target, repairs: Mapping[str, Any]) -> Iterator
         return
     rows = target.rows(words)
     there = np.unique(rows.texts).tolist()
+    oov: OutOfVocabulary = getattr(target, "oov", "drop")
     weights = counts[rows.texts].astype(np.float64)
     for layer in target.layers:
         for name, repair in repairs.items():
             x = repaired(rows.of_layer(layer), repair_for(repair, layer, name), weights)
             means = rows.means(x).numpy()
-            found = word_similarities(pairs.first, pairs.second, {words[at]: means[at] for at in there}, case="keep")
+            vectors = {words[at]: means[at] for at in there}
+            found = word_similarities(pairs.first, pairs.second, vectors, oov=oov, case="keep")
             yield (layer, name), replace(found, settings={**rows.settings, **found.settings})
 
 

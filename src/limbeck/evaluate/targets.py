@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 import torch
@@ -16,7 +16,8 @@ from limbeck.corpus.segment import splitter_for
 from limbeck.corpus.units import SENTENCE_BITS
 from limbeck.encoders.layers import TABLE
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import InputError, UsageError
+from limbeck.encoders.table import table_fingerprint
+from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.rows import TextRows, steps_of
 from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, ask, check_policy, mean_of, spellings
 from limbeck.stream import TextSource
@@ -54,6 +55,8 @@ class ModelTarget:
     Pieces are those of the text as it is. Words are told apart by the rules of a language, as in a corpus, and are put
     before the model as they were written. Which of them have vectors ([CLS], a decoder's first position) is the
     encoder's to say.
+
+    oov  of word similarity, for words without any vector: "drop", "zero", or "mean", that of the task's other words
     """
 
     encoder: Encoder
@@ -61,13 +64,21 @@ class ModelTarget:
     language: str = "en"
     lowercase: bool = False
     progress: bool = False
+    oov: OutOfVocabulary = "drop"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.encoder.name)
+        if choose(self.oov, get_args(OutOfVocabulary), what="oov") == "fallback":
+            raise UsageError("oov='fallback' is for tables, a model's vectors are of another space: choose another.")
 
     @property
     def model(self) -> str:
         return self.encoder.name
+
+    @property
+    def model_fingerprint(self) -> str | None:
+        """Changes with the model, and with no setting; None where the encoder does not say."""
+        return getattr(self.encoder, "model_fingerprint", None)
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -139,6 +150,10 @@ class TableTarget:
         return self.name
 
     @property
+    def model_fingerprint(self) -> str:
+        return table_fingerprint(self.vectors.words, self.vectors.matrix)
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return (TABLE,)
 
@@ -198,12 +213,19 @@ class TableTarget:
         return ask(word, self.fallback) if self.fallback is not None else None
 
 
-def as_target(thing: Any, *, name: str = "", **options: Any) -> Target | None:
+def as_target(
+    thing: Any,
+    *,
+    name: str = "",
+    oov: OutOfVocabulary = "drop",
+    case: Case = "either",
+    fallback: Fallback | None = None,
+) -> Target | None:
     """A target out of an encoder or StaticVectors, a target itself; None for anything else."""
     if isinstance(thing, StaticVectors):
-        return TableTarget(thing, name=name or "vectors", **options)
+        return TableTarget(thing, name=name or "vectors", oov=oov, case=case, fallback=fallback)
     if isinstance(thing, Encoder):
-        return ModelTarget(thing, name=name)
+        return ModelTarget(thing, name=name, oov=oov)
     return thing if isinstance(thing, Target) else None
 
 

@@ -83,25 +83,40 @@ class Classified:
         """(settings, starts) reported scores at the epochs chosen."""
         return np.take_along_axis(self.scores, self.chosen[..., None], -1)[..., 0]
 
-    @cached_property
-    def _drawn(self) -> Floats:
+    def _drawn(self, draws: int) -> Floats:
         """(settings, draws)"""
-        at = np.take_along_axis(self.predictions, self.chosen[..., None, None], 2)[:, :, 0]
-        return resampled(at, self.gold, metric=self.metric, draws=self.draws, seed=self.seed)
+        if draws not in self._kept:
+            at = np.take_along_axis(self.predictions, self.chosen[..., None, None], 2)[:, :, 0]
+            self._kept[draws] = resampled(at, self.gold, metric=self.metric, draws=draws, seed=self.seed)
+        return self._kept[draws]
+
+    @cached_property
+    def _kept(self) -> dict[int, Floats]:
+        """What was drawn, by the number of draws: intervals and comparisons differ in it."""
+        return {}
 
     def summary(self, setting: str) -> Summary:
         """The score of a setting."""
         place = self._place(setting)
         values = self.chosen_scores[place]
         spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-        return Summary(float(values.mean()), spread, *significance.percentiles(self._drawn[place]))
+        return Summary(float(values.mean()), spread, *significance.percentiles(self._drawn(self.draws)[place]))
 
-    def compare(self, setting: str, other: str | None = None, *, than: Classified | None = None) -> Comparison:
+    def compare(
+        self,
+        setting: str,
+        other: str | None = None,
+        *,
+        than: Classified | None = None,
+        draws: int | None = None,
+    ) -> Comparison:
         """How much higher a setting's score is than another's, on the same draws of examples and starts.
 
         other  the other setting; the first unless said
         than   the result that it is of; this one unless said. Another encoder's, say, on the same task
+        draws  of the bootstrap; the result's own number unless said
         """
+        draws = self.draws if draws is None else draws
         than = self if than is None else than
         a, b = self._place(setting), 0 if other is None else than._place(other)
         same = (self.task, self.seeds, self.draws, self.seed) == (than.task, than.seeds, than.draws, than.seed)
@@ -112,7 +127,7 @@ class Classified:
                 f"{len(than.seeds)}): classify both alike."
             )
         difference = float(self.chosen_scores[a].mean() - than.chosen_scores[b].mean())
-        return significance.from_bootstrap(difference, self._drawn[a] - than._drawn[b], n=len(self.gold))
+        return significance.from_bootstrap(difference, self._drawn(draws)[a] - than._drawn(draws)[b], n=len(self.gold))
 
     def curve(self, setting: str) -> Floats:
         """(epochs,) reported score after each epoch, mean over starts."""
@@ -130,14 +145,14 @@ class Classified:
     def _place(self, setting: str) -> int:
         return self.settings.index(choose(setting, self.settings, what="setting"))
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        """A row for each setting."""
+    def table_rows(self, *, draws: int | None = None) -> list[dict[str, Any]]:
+        """A row for each setting; `draws` are those of the comparisons with the first, see `compare`."""
         how = " ".join(f"{name}={value}" for name, value in self.how.items())
         dropped = "; ".join(f"{reason}: {count}" for reason, count in self.dropped.items())
         rows = []
         for place, setting in enumerate(self.settings):
             summary = self.summary(setting)
-            against = self.compare(setting) if place else None
+            against = self.compare(setting, draws=draws) if place else None
             rows.append({
                 "target": self.encoder,
                 "task": self.task,
@@ -188,8 +203,13 @@ class Classified:
 
 
 def classify_table(results: Iterable[Classified]) -> dict[str, list[Any]]:
-    """Columns of all results' rows, for `limbeck.tables`. `p_holm` is p adjusted for the number of all rows."""
-    rows = [row for result in results for row in result.table_rows()]
+    """Columns of all results' rows, for `limbeck.tables`.
+
+    `p_holm` is p adjusted for the number of all comparisons; for many, more are drawn, see `significance.draws_for`.
+    """
+    several = list(results)
+    tests = sum(len(result.settings) - 1 for result in several)
+    rows = [row for result in several for row in result.table_rows(draws=significance.draws_for(tests, result.draws))]
     p = significance.holm([float("nan") if row["p"] is None else row["p"] for row in rows])
     columns = _columns(rows)
     at = list(columns).index("p") + 1 if columns else 0

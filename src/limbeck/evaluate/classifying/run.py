@@ -27,28 +27,21 @@ HELD_OUT = 0.1  #: of the training set, to choose the epoch on
 LEARNING_RATES: dict[Features, float] = {"mean": 1e-3, "flattened": 3e-5}
 FEATURES = tuple(LEARNING_RATES)
 SCALES = ("as-is", "rms")
-PUBLISHED_DIM = 768
+ENOUGH = 1_000_000  #: rows, of which clusters of any published number have plenty
 
 
-def published_repairs(encoder: Encoder) -> dict[str, Repair | None]:
+def published_repairs(encoder: Encoder, *, rows: int = ENOUGH) -> dict[str, Repair | None]:
     """The three settings of Rajaee & Pilehvar (2021): nothing, the global and the cluster-based removal.
 
-    Clusters and components are those the paper found on STS-B's development set: 27 clusters with 12 components, 15
-    globally (BERT); 10 with 30, 30 globally for a causal model (GPT-2). They were for 768 dimensions, and components
-    are taken in proportion to these.
+    Clusters and components are those the paper found on STS-B's development set for the model that an encoder is most
+    like: 27 clusters with 12 components, 15 globally (BERT), 27 with 12, 25 globally (RoBERTa), 10 with 30, 30
+    globally (GPT-2); fewer in a small space or of few rows, see `limbeck.repair.published`.
     """
     from limbeck.repair import AllButTheTop, ClusterRemoval
+    from limbeck.repair.published import family_of, published_numbers
 
-    clusters, local, whole = (10, 30, 30) if getattr(encoder, "causal", False) else (27, 12, 15)
-
-    def of(components: int) -> int:
-        return max(1, round(components * encoder.dim / PUBLISHED_DIM))
-
-    return {
-        "baseline": None,
-        "global": AllButTheTop(of(whole)),
-        "cluster": ClusterRemoval(clusters, of(local)),
-    }
+    whole, clusters, each = published_numbers(family_of(encoder), dim=encoder.dim, rows=rows)
+    return {"baseline": None, "global": AllButTheTop(whole), "cluster": ClusterRemoval(clusters, each)}
 
 
 def classify(
@@ -106,8 +99,7 @@ def classify(
     if not 0 < held_out < 1:
         raise UsageError(f"held_out must lie between 0 and 1, got {held_out}.")
     known = encoder.layers[-1] if layer is None else choose(str(layer), encoder.layers, what="layer")
-    chosen_repairs = published_repairs(encoder) if repairs is None else dict(repairs)
-    if not chosen_repairs:
+    if repairs is not None and not repairs:
         raise UsageError("repairs must name at least one setting, got none: give {'baseline': None}.")
 
     data = task.read(split) if isinstance(task, ClassifyTask) else task
@@ -122,6 +114,7 @@ def classify(
     settings = MlpSettings(hidden=hidden, epochs=epochs, batch=batch, learning_rate=rate)
 
     fitted_on = np.ones(len(found.rows), dtype=bool) if transductive else np.isin(found.examples, trained)
+    chosen_repairs = published_repairs(encoder, rows=int(fitted_on.sum())) if repairs is None else dict(repairs)
     watched = np.concatenate([held, reported])
     runs = []
     total = len(chosen_repairs) * epochs

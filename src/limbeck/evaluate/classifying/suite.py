@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from limbeck.evaluate.classifying.catalogue import find_some, load_table
 from limbeck.evaluate.classifying.result import Classified, Summary, classify_table, epoch_table
-from limbeck.evaluate.classifying.run import classify, published_repairs
+from limbeck.evaluate.classifying.run import classify
 from limbeck.evaluate.classifying.task import ClassifySet, ClassifyTask, Examples
 from limbeck.evaluate.significance import Comparison
 from limbeck.tables import Columns
@@ -92,19 +92,27 @@ def scores(task: ClassifyTask, target: Target, repairs: Mapping[str, Any], wishe
         data = replace(data, train=_lowered(data.train), test=_lowered(data.test))
     found = []
     for layer in target.layers:
-        own = {name or BASELINE: repair_for(repair, layer, name) for name, repair in repairs.items()}
-        if list(own) == [BASELINE]:
-            own = published_repairs(encoder)
-        result = _named(data, encoder, target, layer, own, wishes, options)
+        own = {setting_of(name): repair_for(repair, layer, name) for name, repair in repairs.items()}
+        result = _named(data, encoder, target, layer, own if any(repairs) else None, wishes, options)
+        called = {setting_of(name): name for name in repairs}
         for setting in result.settings:
-            named = name_of(target, layer, "" if setting == BASELINE else setting)
+            named = name_of(target, layer, called.get(setting, setting))
             found.append(ClassifyScore(result, setting, named))
     return found
 
 
+def setting_of(name: str) -> str:
+    """What results call a repair, or "" for the vectors as they are: they have a name of their own there.
+
+    >>> setting_of(""), setting_of("center"), setting_of("baseline")
+    ('baseline', 'center', 'baseline, repaired')
+    """
+    return f"{name}, repaired" if name == BASELINE else name or BASELINE
+
+
 def compare(a: ClassifyScore, b: ClassifyScore, wishes: Wishes) -> Comparison:
     """How much higher the first score is."""
-    return a.result.compare(a.setting, b.setting, than=b.result)
+    return a.result.compare(a.setting, b.setting, than=b.result, draws=wishes.draws)
 
 
 def tables(scores: Sequence[ClassifyScore]) -> dict[str, Columns]:
@@ -128,7 +136,7 @@ def _named(
     encoder: Encoder,
     target: Target,
     layer: str,
-    repairs: Mapping[str, Any],
+    repairs: Mapping[str, Any] | None,
     wishes: Wishes,
     options: Mapping[str, Any],
 ) -> Classified:
