@@ -17,7 +17,7 @@ from scipy import stats
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.cli.evaluate import comparisons
-from limbeck.cli.evaluate_inputs import labels_of, numbers, repairs_by_name, transductive_repair
+from limbeck.cli.evaluate_inputs import labels_of, numbers, repairs_by_name, unfitted_repairs
 from limbeck.cli.evaluate_summary import averages, comparison_table
 from limbeck.errors import UsageError
 from limbeck.evaluate import evaluate, sweep, tasks
@@ -380,10 +380,12 @@ def test_numbers() -> None:
 
 
 def test_transductive_repairs() -> None:
-    made = transductive_repair("cluster:clusters=3,init=random", 7)
+    named = "cluster:clusters=3,init=random"
+    made = unfitted_repairs([named], 7)[named]
     assert isinstance(made, lb.repair.ClusterRemoval)
     assert made.get_params() == {"clusters": 3, "components": 12, "init": "random", "iterations": 10, "seed": 7}
-    chain = transductive_repair("center+all-but-the-top:components=2", 0)
+    named = "center+all-but-the-top:components=2"
+    chain = unfitted_repairs([named], 0)[named]
     assert [type(step).__name__ for _, step in chain.steps] == ["Center", "AllButTheTop"]
     assert chain.steps[1][1].components == 2
 

@@ -433,7 +433,7 @@ def test_it_is_part_of_the_package():
         ({"held_out": 1.0}, "held_out must lie between 0 and 1"),
         ({"max_train": 3}, "max_train must be at least 4"),
         ({"scale": "unit"}, "scale must be one of as-is, rms"),
-        ({"repairs": {"x": "center"}}, "A repair must be one of limbeck.repair or a Pipeline of them, got str"),
+        ({"repairs": {"x": "center"}}, "a repair or a Pipeline of repairs is needed; got str"),
     ],
 )
 def test_wrong_usage(options, message):

@@ -286,15 +286,11 @@ def settings_of(options: argparse.Namespace, model: str) -> Settings:
 def method_of(text: str, seed: int) -> Method:
     """A method in short, cluster:27,12; or as `limbeck evaluate --transductive` has it, with names and chains."""
     from limbeck.analyze import Method, parse_method
-    from limbeck.cli.evaluate_inputs import transductive_repair
+    from limbeck.repair.methods import parse_repair
 
     if "=" not in text and "+" not in text:
         return parse_method(text)
-    try:
-        made = transductive_repair(text, seed)
-    except UsageError as error:  # the option has another name there
-        raise UsageError(str(error).replace("--transductive", "--method")) from error
-    return Method(text.partition(":")[0], made=made, written=text)
+    return Method(text.partition(":")[0], made=parse_repair(text, seed=seed, option="--method"), written=text)
 
 
 def default_corpus() -> str:

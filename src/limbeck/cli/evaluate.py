@@ -20,7 +20,7 @@ from limbeck.cli.evaluate_inputs import (
     open_target,
     other_units,
     repairs_by_name,
-    transductive_repair,
+    unfitted_repairs,
 )
 from limbeck.cli.options import positive
 from limbeck.errors import InputError, UsageError, choose
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--tasks must name at least one task or group, got none: sts, wordsim or a task's name.")
     check_uses(options, {suite.group for suite, _ in tasks})
     development = tuning_task(options) if options.tune else None
-    unfitted = {named: transductive_repair(named, options.seed) for named in options.transductive}
+    unfitted = unfitted_repairs(options.transductive, options.seed)
     for path in options.repair:
         if not Path(path).expanduser().exists():
             raise InputError(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import ast
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.options import count, positive
-from limbeck.errors import LimbeckError, UsageError, choose
+from limbeck.errors import LimbeckError, UsageError
 
 if TYPE_CHECKING:
     from limbeck.evaluate.targets import Target
@@ -144,34 +143,13 @@ def repairs_by_name(**kinds: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def transductive_repair(text: str, seed: int) -> Any:
-    """A repair that is not fitted, from METHOD[+METHOD][:NAME=VALUE,...]."""
-    from limbeck.evaluate.rows import steps_of
-    from limbeck.repair.methods import METHODS, make_repair
+def unfitted_repairs(texts: Sequence[str], seed: int) -> dict[str, Any]:
+    """What --transductive names, to be fitted on each task."""
+    if not texts:
+        return {}  # scikit-learn is needed for repairs only
+    from limbeck.repair.methods import parse_repair
 
-    methods, _, given = text.partition(":")
-    names = methods.split("+")
-    for method in names:
-        choose(method, METHODS, what="--transductive")
-    known = sorted({name for method in names for name in METHODS[method]().get_params()})
-    params: dict[str, Any] = {"seed": seed}
-    for part in filter(None, given.split(",")):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise UsageError(f"--transductive must be like cluster:clusters=27,components=12; got {text!r}.")
-        if not known:
-            raise UsageError(f"--transductive {methods} takes no parameters; got {part!r}: leave it out.")
-        choose(name, known, what=f"a parameter of {methods}")
-        try:
-            params[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            params[name] = value
-    try:
-        for step in steps_of(make_repair(names, **params)):
-            step.begin(1)  # where it looks at its parameters: better now than after a model was loaded
-    except LimbeckError as error:
-        raise UsageError(f"--transductive {text}: {error}") from error
-    return make_repair(names, **params)
+    return {text: parse_repair(text, seed=seed, option="--transductive") for text in texts}
 
 
 def numbers(text: str, *, what: str) -> list[int]:

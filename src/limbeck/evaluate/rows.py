@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from limbeck.encoded import add_rows
-from limbeck.errors import InputError, UsageError
-
-if TYPE_CHECKING:  # repairs need scikit-learn, vectors as they are do not
-    from limbeck.repair import Repair
+from limbeck.errors import InputError
 
 Weights = NDArray[np.float64]
 
@@ -59,8 +56,10 @@ def repaired(rows: torch.Tensor, repair: Any, weights: Weights | None = None) ->
     """
     if repair is None or not len(rows):
         return rows
+    from limbeck.repair.repair import chain_of  # needs scikit-learn, vectors as they are do not
+
     usable = repair if is_fitted(repair) else fitted_on(repair, rows, weights)
-    wanted = steps_of(usable)[0].n_features_in_
+    wanted = chain_of(usable)[0][1].n_features_in_
     if wanted != rows.shape[1]:
         raise InputError(
             f"A repair must be of the vectors' own space, got one for {wanted} dimensions and vectors of "
@@ -86,18 +85,6 @@ def fitted_on(repair: Any, rows: torch.Tensor, weights: Weights | None = None) -
 
 def is_fitted(repair: Any) -> bool:
     """Whether a repair, or every step of a chain, has learned what it needs."""
-    return all(step.__sklearn_is_fitted__() for step in steps_of(repair))
+    from limbeck.repair.repair import chain_of
 
-
-def steps_of(repair: Any) -> list[Repair]:
-    """The repairs of a chain; of a repair itself."""
-    from limbeck.repair import Repair
-
-    steps = [step for _, step in repair.steps] if hasattr(repair, "steps") else [repair]
-    for step in steps:
-        if not isinstance(step, Repair):
-            raise UsageError(
-                f"A repair must be one of limbeck.repair or a Pipeline of them, got {type(step).__name__}: "
-                "give one of these, or None."
-            )
-    return steps
+    return all(step.__sklearn_is_fitted__() for _, step in chain_of(repair))

@@ -18,7 +18,7 @@ from limbeck.encoders.layers import TABLE
 from limbeck.encoders.protocol import Encoder
 from limbeck.encoders.table import table_fingerprint
 from limbeck.errors import InputError, UsageError, choose
-from limbeck.evaluate.rows import TextRows, steps_of
+from limbeck.evaluate.rows import TextRows
 from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, ask, check_policy, mean_of, spellings
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
@@ -231,9 +231,11 @@ def as_target(
 
 def check_repair(target: Target, repair: Any, name: str) -> None:
     """Refuse fitted repairs, one or {layer: repair}, that are not of a target's layers or dimensions."""
+    from limbeck.repair.repair import chain_of  # scikit-learn is an extra
+
     for layer in target.layers:
         own = repair_for(repair, layer, name)
-        wanted = steps_of(own)[0].n_features_in_
+        wanted = chain_of(own)[0][1].n_features_in_
         if wanted != target.dim:
             raise InputError(
                 f"{name}: a repair must be of the vectors' own space, got one for {wanted} dimensions and "

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from limbeck.errors import InputError, LimbeckError, choose
-from limbeck.repair.repair import Repair
+from limbeck.repair.repair import Repair, chain_of
 from limbeck.state import State, atomic
 
 FORMAT = 1
@@ -24,14 +24,11 @@ KEY = "limbeck_repair"  #: the entry of a safetensors file's metadata that says 
 
 
 def steps_of(repair: Any) -> list[tuple[str, Repair]]:
-    """The fitted repairs of a chain in order, with their names; a repair alone is a chain of one."""
-    steps = list(repair.steps) if isinstance(repair, Pipeline) else [(type(repair).__name__.lower(), repair)]
-    kept = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
-    for _, step in kept:
-        if not isinstance(step, Repair):
-            raise LimbeckError(f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.")
+    """The fitted repairs of a chain in order, with their names; see `chain_of`."""
+    steps = chain_of(repair)
+    for _, step in steps:
         check_is_fitted(step)
-    return kept
+    return steps
 
 
 def as_torch(repair: Any) -> torch.nn.Module:

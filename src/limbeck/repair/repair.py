@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from limbeck.errors import LimbeckError, MissingExtra
+from limbeck.errors import LimbeckError, MissingExtra, UsageError
 from limbeck.measures.rows import blocks, narrow
 from limbeck.vectors import StaticVectors
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ModuleNotFoundError as error:
     raise MissingExtra('Repair needs scikit-learn, which is not installed: pip install "limbeck[repair]".') from error
@@ -241,6 +242,16 @@ def _tensor(array: NDArray[Any]) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(array)
+
+
+def chain_of(repair: Any) -> list[tuple[str, Repair]]:
+    """The repairs of a Pipeline in order, with their names; a repair alone is a chain of one."""
+    steps = list(repair.steps) if isinstance(repair, Pipeline) else [(type(repair).__name__.lower(), repair)]
+    kept = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
+    for _, step in kept:
+        if not isinstance(step, Repair):
+            raise UsageError(f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.")
+    return kept
 
 
 def check_whole(name: str, value: Any, *, least: int) -> int:

@@ -224,10 +224,10 @@ def _name_of(repair: Any) -> str:
     """A repair with its whole numbers: AllButTheTop(15)."""
     if repair is None:
         return "none"
-    from limbeck.evaluate.rows import steps_of
+    from limbeck.repair.repair import chain_of
 
     names = []
-    for step in steps_of(repair):
+    for _, step in chain_of(repair):
         given = ",".join(str(value) for value in step.get_params(deep=False).values() if isinstance(value, int))
         names.append(f"{type(step).__name__}({given})")
     return "+".join(names)
