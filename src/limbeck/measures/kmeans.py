@@ -11,6 +11,7 @@ from limbeck.measures.rows import blocks, narrow
 #: first centers are chosen among at most this many rows, so that choosing costs less than one iteration
 STARTING_ROWS = 20_000
 COLUMNS = 16  #: centers are filled up to a multiple of it
+SMALL_SHIFT = 8.0  #: of the centers' mean, over their distance from it, which costs no more than a digit
 
 
 class Nearest:
@@ -21,22 +22,31 @@ class Nearest:
 
     def __init__(self, centers: torch.Tensor, like: torch.Tensor) -> None:
         precise = centers.to(like.device, narrow(like)).to(torch.float64)
-        shift = precise.mean(0)  # a mean that all share would eat the digits of the distances
-        from_shift = (precise - shift).to(narrow(like))
+        shift = precise.mean(0)
+        rounded = (precise - shift).to(narrow(like))
         # a product with 32 columns is twice as fast as one with 27; the columns added are infinitely far
         added = -len(centers) % COLUMNS
-        self._shift = shift.to(narrow(like))
-        self._squares = pad(from_shift.square().sum(1), (0, added), value=float("inf"))
-        self._across = pad(from_shift, (0, 0, 0, added)).T
+        self._across = pad(rounded, (0, 0, 0, added)).T
+        squares = rounded.to(torch.float64).square().sum(1)
+        # ‖x − c‖² less what is the same for all c, with s the centers' mean: ‖c − s‖² − 2(x − s)·(c − s). A large s
+        # would eat the digits of x·(c − s), and is subtracted first; a small one is cheaper to account for afterwards.
+        self._shift: torch.Tensor | None = shift.to(narrow(like))
+        if like.device.type == "cpu" and float(shift.norm()) < SMALL_SHIFT * float(squares.mean().sqrt()):
+            squares = squares + 2 * rounded.to(torch.float64) @ self._shift.to(torch.float64)
+            self._shift = None
+        self._squares = pad(squares.to(narrow(like)), (0, added), value=float("inf"))
         self._shifted = torch.empty(0, dtype=narrow(like), device=like.device)
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
         """The numbers (n,) of the centers, for one block of rows (n, d)."""
-        if self._shifted.shape != rows.shape:
-            self._shifted = torch.empty_like(rows, dtype=self._shift.dtype)
-        torch.sub(rows.detach(), self._shift, out=self._shifted)  # a number has no gradient
-        # ‖x − c‖² without ‖x‖², which is the same for all c
-        return torch.addmm(self._squares, self._shifted, self._across, alpha=-2.0).argmin(1)
+        rows = rows.detach()  # a number has no gradient
+        if self._shift is None:
+            shifted = rows.to(self._across.dtype)
+        else:
+            if self._shifted.shape != rows.shape:
+                self._shifted = torch.empty_like(rows, dtype=self._shift.dtype)
+            shifted = torch.sub(rows, self._shift, out=self._shifted)
+        return torch.addmm(self._squares, shifted, self._across, alpha=-2.0).argmin(1)
 
 
 def nearest(x: torch.Tensor, centers: torch.Tensor) -> torch.Tensor:

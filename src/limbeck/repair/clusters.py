@@ -141,16 +141,22 @@ class ClusterRemoval(Repair):
     @staticmethod
     def apply(x: torch.Tensor, learned: Learned, **params: Any) -> torch.Tensor:
         labels = nearest(x, learned["centers_"])
-        order = labels.argsort()  # clusters one after the other, so that each is one product
         sizes = torch.bincount(labels, minlength=len(learned["centers_"])).tolist()
-        repaired = []
-        parts = x.index_select(0, order).split(sizes)
-        for part, mean, directions in zip(parts, learned["means_"], learned["components_"], strict=True):
+        # clusters one after the other, so that each is one product
+        rows_of_clusters = labels.argsort().split(sizes)
+        repaired = torch.empty_like(x)
+        for rows, mean, directions in zip(rows_of_clusters, learned["means_"], learned["components_"], strict=True):
+            if not len(rows):
+                continue
+            part = x.index_select(0, rows)
             centered = part - mean
             rest = torch.addmm(centered, centered @ directions.T, directions, alpha=-1.0)
             least = ROUNDING * torch.finfo(x.dtype).eps * torch.linalg.vector_norm(part, dim=1, keepdim=True)
-            repaired.append(torch.where(torch.linalg.vector_norm(rest, dim=1, keepdim=True) > least, rest, 0.0))
-        return torch.cat(repaired).index_select(0, order.argsort())
+            there = torch.linalg.vector_norm(rest, dim=1, keepdim=True) > least
+            if x.device.type != "cpu" or not bool(there.all()):  # to look costs less than to write, but on a device
+                rest = torch.where(there, rest, 0.0)
+            repaired = repaired.index_copy_(0, rows, rest)
+        return repaired
 
 
 def _joined(parts: list[Rows]) -> Rows:
