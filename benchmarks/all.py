@@ -106,6 +106,12 @@ def benchmarks(device: str, dtype: str) -> list[Benchmark]:
             ],
         ),
         Benchmark("elmo", ["--size", "mini", "--words", "2000", "--rounds", "2", "--name", "elmo"], [], takes=model),
+        Benchmark(
+            "repair",
+            ["--vectors", "60000", "--dim", "256", "--name", "repair"],
+            [Target("times scipy and scikit-learn", least=50 if device == "cuda" else 1.3)],
+            takes=("device",),
+        ),
         Benchmark("text_preparation", ["--words", "200000", "--rounds", "1"], [], takes=prose),
     ]
 
