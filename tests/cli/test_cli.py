@@ -28,17 +28,7 @@ MADE = sentences(200, documents=12)
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_model(tmp_path_factory.mktemp("models") / "tiny")
-
-
-def save_model(folder: Path) -> Path:
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    tiny_models.model("bert").save_pretrained(folder)
-    tiny_models.tokenizer("wordpiece uncased").save_pretrained(folder)
-    logging.enable_progress_bar()
-    return folder
+    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +161,7 @@ def test_several_models_have_a_folder_each_and_figures_together(
     shown = ("anisotropy", "self_similarity")  # of all figures the quickest to draw
     for name in set(FIGURES) - set(shown):
         monkeypatch.delitem(FIGURES, name)
-    twin = save_model(tmp_path / "other" / "tiny")
+    twin = tiny_models.save_bert(tmp_path / "other" / "tiny")
     static = tmp_path / "static.txt"
     static.write_text("the 1 2\nriver 0.5 1\nrose 1 -1\nand 3 1\na 0 1\n")
     out = tmp_path / "runs"

@@ -22,14 +22,7 @@ CLUSTERED = ("--method", "cluster", "--clusters", 3, "--components", 1, "--local
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from transformers.utils import logging
-
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    logging.disable_progress_bar()
-    tiny_models.model("bert").save_pretrained(folder)
-    tiny_models.tokenizer("wordpiece uncased").save_pretrained(folder)
-    logging.enable_progress_bar()
-    return folder
+    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture(scope="module")

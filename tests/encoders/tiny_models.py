@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Collection
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -227,3 +228,14 @@ def model(family: str) -> Any:
             elif "bias" in name:
                 weight.normal_(0, 0.1)
     return made.eval()
+
+
+def save_bert(folder: Path) -> Path:
+    """A tiny BERT and its tokeniser as a folder, without the library's bars."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    model("bert").save_pretrained(folder)
+    tokenizer("wordpiece uncased").save_pretrained(folder)
+    logging.enable_progress_bar()
+    return folder

@@ -25,14 +25,7 @@ WORDS = "the river rose and a lamp of copper fell in sand house old cellar kettl
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from transformers.utils import logging
-
-    folder = tmp_path_factory.mktemp("models") / "bert"
-    logging.disable_progress_bar()
-    tiny_models.model("bert").save_pretrained(folder)
-    tiny_models.tokenizer("wordpiece uncased").save_pretrained(folder)
-    logging.enable_progress_bar()
-    return folder
+    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
 
 
 @pytest.fixture(scope="module")
