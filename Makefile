@@ -45,13 +45,16 @@ bench: $(VENV)/.dev  ## speed and memory, side by side with the peers
 docs: $(VENV)/.dev  ## write the generated pages of docs/ anew
 	$(PY) -m docs.generate $(ARGS)
 
-reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks)
-	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase --out runs/ethayarajh2019 --existing resume \
-	    --page docs/architecture.md $(ARGS)
+reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks, TEXT=text for gupta2021)
+	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase $(if $(DATA),--data $(DATA)) --out runs/ethayarajh2019 \
+	    --existing resume --page docs/architecture.md $(ARGS)
 	$(VENV)/bin/limbeck reproduce rajaee2021 --lowercase $(if $(DATA),--data $(DATA)) --out runs/rajaee2021 \
 	    --existing resume --page docs/rajaee2021.md
 	$(VENV)/bin/limbeck reproduce bis2021 --lowercase $(if $(DATA),--data $(DATA)) --early recipes/results \
 	    --out runs/bis2021 --existing replace --page docs/bis2021.md
+	$(VENV)/bin/limbeck reproduce gupta2021 $(if $(DATA),--data $(DATA)) $(if $(TEXT),--corpus $(TEXT)) \
+	    --model mini-bert --epochs 30 --max-train 600 --starts 2 --sentences 1500 --out runs/gupta2021 \
+	    --existing resume --page docs/gupta2021.md
 
 clean:  ## remove the environment, caches and builds (results in runs/ stay)
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

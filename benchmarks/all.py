@@ -113,6 +113,14 @@ def benchmarks(device: str, dtype: str) -> list[Benchmark]:
             takes=("device",),
         ),
         Benchmark("text_preparation", ["--words", "200000", "--rounds", "1"], [], takes=prose),
+        Benchmark(
+            "x2static",
+            ["--words", "2000000", "--types", "100000", "--name", "x2static"]
+            if device == "cuda"
+            else ["--words", "20000", "--layers", "2", "--dim", "128", "--steps", "5", "--name", "x2static"],
+            [Target("whole: times as fast as the published way", least=10)] if device == "cuda" else [],
+            takes=("device", "dtype"),
+        ),
     ]
 
 

@@ -33,9 +33,17 @@ def train_tokenizer(corpus: Corpus, *, size: int = 30_000, sentences: int = 20_0
 
 
 def bert(
-    tokenizer: Any, *, device: str, dtype: str, layers: int = 12, dim: int = 768, seed: int = 0, **options: Any
+    tokenizer: Any,
+    *,
+    device: str,
+    dtype: str,
+    layers: int = 12,
+    dim: int = 768,
+    seed: int = 0,
+    chosen: str | None = None,
+    **options: Any,
 ) -> HuggingFaceEncoder:
-    """A random BERT of the given size (the default is BERT-base's) as an encoder."""
+    """A random BERT of the given size (the default is BERT-base's) as an encoder; `chosen` layers, or all."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -50,7 +58,9 @@ def bert(
         intermediate_size=4 * dim,
     )
     model = BertModel(config, add_pooling_layer=False)
-    return HuggingFaceEncoder(model, tokenizer, name="bert-base-random", device=device, dtype=dtype, **options)
+    return HuggingFaceEncoder(
+        model, tokenizer, name="bert-base-random", layers=chosen, device=device, dtype=dtype, **options
+    )
 
 
 def corpus_of(path: str | Path, **options: Any) -> Corpus:

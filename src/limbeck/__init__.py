@@ -18,6 +18,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "StaticVectors": ("limbeck.vectors", "StaticVectors"),
     "accumulators": ("limbeck.accumulators", ""),
     "analyze": ("limbeck.analyze", ""),
+    "distill": ("limbeck.distill", ""),
     "encode": ("limbeck.run", "encode"),
     "evaluate": ("limbeck.evaluate", ""),
     "load_encoder": ("limbeck.encoders", "load_encoder"),

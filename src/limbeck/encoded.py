@@ -58,6 +58,7 @@ class Encoded:
     texts: Ints  # (n,) identity of the text, the word's context
     occurrences: NDArray[np.uint64]  # (n,) hash of the occurrence's identity
     strings: Sequence[str] = ()  # (n,) the units themselves, for messages and kept samples
+    pieces: Ints | None = None  # (n,) pieces that each vector is the mean of, where that is known
 
     def __len__(self) -> int:
         return len(self.words)
@@ -139,6 +140,7 @@ class Encoded:
             texts=self.texts[rows],
             occurrences=self.occurrences[rows],
             strings=Strings.of(self.strings).take(rows) if self.strings else (),
+            pieces=None if self.pieces is None else self.pieces[rows],
         )
 
 

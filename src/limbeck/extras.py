@@ -18,7 +18,10 @@ EXTRA_OF: dict[str, str | None] = {
     "zstandard": None,
     "accelerate": "gguf",
     "gguf": "gguf",
+    "gensim": "export",
+    "gensim.models.keyedvectors": "export",
     "sentencepiece": "sentencepiece",
+    "sklearn.cluster": "repair",
     "sentence_transformers.base.modules": "st",
 }
 

@@ -18,6 +18,8 @@ from limbeck.accumulators import (
     SentencePoints,
     Sentences,
     UnitSums,
+    WordContexts,
+    WordPools,
     WordSums,
 )
 from limbeck.testing import check_accumulator
@@ -31,6 +33,12 @@ FACTORIES: dict[str, list[Callable[[], Accumulator]]] = {
     "unit_sums": [lambda: UnitSums(**SHAPE)],
     "norms": [lambda: Norms(**SHAPE)],
     "words": [lambda: WordSums(**SHAPE, words=7, vocabulary="v")],
+    "word_pools": [
+        lambda: WordPools(**SHAPE, words=7, vocabulary="v"),
+        lambda: WordPools(**SHAPE, words=7, pools=["max", "min", "mean"]),
+        lambda: WordPools(**SHAPE, words=7, pools=["min"]),
+    ],
+    "word_contexts": [lambda: WordContexts(**SHAPE, words=7, vocabulary="v")],
     "sentences": [lambda: Sentences(**SHAPE), lambda: Sentences(**SHAPE, limit=9)],
     "points": [lambda: Points(**SHAPE, capacity=20), lambda: Points(**SHAPE, capacity=2000)],
     "sentence_points": [lambda: SentencePoints(**SHAPE, capacity=9), lambda: SentencePoints(**SHAPE, capacity=2000)],

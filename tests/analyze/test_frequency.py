@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
-from limbeck.analyze import Settings, fit_spaces, frequency, frequency_of, parse_method
+from limbeck.analyze import Method, Settings, fit_spaces, frequency, frequency_of
 from limbeck.analyze.frequency import UNCOUNTED, bands_of, frequency_claims, r_squared
 from limbeck.analyze.neighbors import nearest
 from limbeck.analyze.spaces import Space
@@ -33,7 +33,7 @@ def made(*, strength: float, words: int = 120, dim: int = 12, seed: int = 0):
 @pytest.fixture(scope="module")
 def found():
     x, counts, words = made(strength=3.0)
-    spaces = fit_spaces(x, methods=[parse_method("all-but-the-top:1"), parse_method("center")])
+    spaces = fit_spaces(x, methods=[Method("all-but-the-top:components=1"), Method("center")])
     return x, counts, words, frequency(x, counts, words, spaces=spaces)
 
 
@@ -109,7 +109,7 @@ def test_intervals_are_over_words():
 def test_emptied_directions_tell_nothing():
     """Rounding of float32 in the directions that were removed is no trace of frequency."""
     x, counts, words = made(strength=3.0, dim=6)
-    repair = parse_method("all-but-the-top:3").make().fit(x.astype(np.float32))
+    repair = Method("all-but-the-top:components=3").make().fit(x.astype(np.float32))
     found = frequency(x.astype(np.float32), counts, words, spaces=[Space("baseline"), Space("less", repair)])
     left = np.linalg.svd(repair.components_)[2][3:]  # what is left of the space
     log = np.log10(counts)
@@ -151,7 +151,7 @@ def sentences(seed: int = 0):
 def test_counts_are_those_of_the_text():
     text = sentences()
     source = TextSource(Corpus.from_sentences(text), FunctionEncoder(planted.by_word_and_context(), name="made"))
-    found = frequency_of(source, settings=Settings(methods=(parse_method("center"),)))
+    found = frequency_of(source, settings=Settings(methods=(Method("center"),)))
     words = [word for sentence in text for word in sentence]
     for row in found.rows("points")[:50]:
         assert row["per_million"] == pytest.approx(words.count(row["unit"]) * 1e6 / len(words))
@@ -164,7 +164,7 @@ def test_counts_of_another_text():
     source = TextSource(Corpus.from_sentences(sentences()), encoder)
     larger = [sentence for sentence in sentences(1) if planted.NOUNS[0] not in sentence]
     counted = TextSource(Corpus.from_sentences(larger), encoder)
-    found = frequency_of(source, count_in=counted, settings=Settings(methods=(parse_method("center"),)))
+    found = frequency_of(source, count_in=counted, settings=Settings(methods=(Method("center"),)))
     words = [word for sentence in larger for word in sentence]
     units = {row["unit"]: row["per_million"] for row in found.rows("points")}
     assert planted.NOUNS[0] not in units
@@ -176,6 +176,6 @@ def test_counts_of_another_text():
 
 def test_a_sample_is_told():
     source = TextSource(Corpus.from_sentences(sentences()), FunctionEncoder(planted.by_word_and_context(), name="m"))
-    found = frequency_of(source, settings=Settings(methods=(parse_method("center"),), points=300))
+    found = frequency_of(source, settings=Settings(methods=(Method("center"),), points=300))
     assert found.notes == ("300 of 560 occurrences, chosen by hash",)
     assert found.rows("frequency")[0]["occurrences"] == 300

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
-from limbeck.analyze import Settings, fit_spaces, pairs, pairs_of, parse_method, structure, structure_of
+from limbeck.analyze import Method, Settings, fit_spaces, pairs, pairs_of, structure, structure_of
 from limbeck.analyze.groups import Pair, as_sentences, make_groups, read_pairs
 from limbeck.analyze.spaces import Space
 from limbeck.analyze.structure import group_shares, pair_claims, piece_row, structure_claims
@@ -125,7 +125,7 @@ def test_shares_over_all_pairs(metric):
 def test_a_planted_structure_is_found_and_removed():
     x, group = made(strength=8.0)
     tokens = np.array([".", "the"])[group % 2]
-    spaces = fit_spaces(x, methods=[parse_method("all-but-the-top:4")])
+    spaces = fit_spaces(x, methods=[Method("all-but-the-top:components=4")])
     found = structure(x, group, tokens, spaces=spaces)
     assert [(one.token, one.space, one.groups) for one in found] == [
         (".", "baseline", 15), ("the", "baseline", 15), (".", "global", 15), ("the", "global", 15),
@@ -142,7 +142,7 @@ def test_a_planted_structure_is_found_and_removed():
 def test_without_a_structure_nothing_is_claimed():
     """The twin: noise has no structure to lose; and a structure that stays is no claim held."""
     x, group = made(strength=0.0)
-    spaces = fit_spaces(x, methods=[parse_method("all-but-the-top:4")])
+    spaces = fit_spaces(x, methods=[Method("all-but-the-top:components=4")])
     noise = structure(x, group, ["."] * len(x), spaces=spaces)
     assert noise[0].low <= noise[0].chance <= noise[0].high
     assert structure_claims(noise)[0].verdict == "too close to call"
@@ -150,7 +150,7 @@ def test_without_a_structure_nothing_is_claimed():
     spaces = [Space("baseline"), Space("same")]
     (claim,) = structure_claims(structure(x, group, ["."] * len(x), spaces=spaces))
     assert claim.verdict != "held"
-    grown = [Space("baseline", parse_method("all-but-the-top:4").make().fit(x)), Space("worse")]
+    grown = [Space("baseline", Method("all-but-the-top:components=4").make().fit(x)), Space("worse")]
     (claim,) = structure_claims(structure(x, group, ["."] * len(x), spaces=grown))
     assert claim.verdict == "not held"
 
@@ -251,7 +251,7 @@ def test_pairs_of_a_model():
     def encode(texts):
         return [np.stack([planted.numbers(word, 12) for word in text.words]) for text in texts]
 
-    found = pairs_of(FunctionEncoder(encode, name="made"), given, settings=Settings(methods=(parse_method("center"),)))
+    found = pairs_of(FunctionEncoder(encode, name="made"), given, settings=Settings(methods=(Method("center"),)))
     rows = found.rows("pairs")
     assert [(row["subset"], row["space"]) for row in rows] == [("all", "baseline"), ("all", "center")]
     assert rows[0]["same"] == 0
@@ -276,7 +276,7 @@ def test_words_of_a_model(treebank):
             made.append(np.stack(rows) + 0.01 * np.stack(noise))
         return made
 
-    settings = Settings(neighbors=3, methods=(parse_method("center"),))
+    settings = Settings(neighbors=3, methods=(Method("center"),))
     found = structure_of(FunctionEncoder(encode, name="made"), treebank, settings=settings, groups=6, size=4)
     rows = found.rows("structure")
     assert [row["token"] for row in rows] == [".", ",", "the", "of"] * 2
@@ -289,7 +289,7 @@ def test_words_of_a_model(treebank):
 
 def test_pieces_of_a_model_are_the_words(treebank):
     """Tokens are one piece each: with pieces as rows the same vectors are found as with words."""
-    settings = Settings(methods=(parse_method("center"),), fit_on="eval")
+    settings = Settings(methods=(Method("center"),), transductive=True)
     found = {}
     for units in ("words", "pieces"):
         encoder = load_encoder("mini-bert", layers="1", units=units)

@@ -10,7 +10,7 @@ import planted
 import pytest
 from scipy.spatial.distance import cdist
 
-from limbeck.analyze import Settings, fit_spaces, parse_method, tense, tense_of
+from limbeck.analyze import Method, Settings, fit_spaces, tense, tense_of
 from limbeck.analyze.lexicon import AMBIGUOUS, BEYOND, MULTIWORD, UNKNOWN, UNTENSED, TenseLexicon, find_verbs
 from limbeck.analyze.tense import tense_claims, verb_distances
 from limbeck.corpus import Corpus
@@ -163,7 +163,7 @@ def test_pairs_that_are_not_there():
 
 def test_a_planted_tense_dominates_until_it_is_removed():
     x, verbs, tenses, senses = made(tense_size=8, sense_size=4)
-    found = tense(x, verbs, tenses, senses, spaces=fit_spaces(x, methods=[parse_method("all-but-the-top:1")]))
+    found = tense(x, verbs, tenses, senses, spaces=fit_spaces(x, methods=[Method("all-but-the-top:components=1")]))
     assert [(one.space, one.metric) for one in found] == list(
         itertools.product(("baseline", "global"), ("euclidean", "cosine"))
     )
@@ -186,7 +186,7 @@ def test_a_planted_tense_dominates_until_it_is_removed():
 def test_where_sense_dominates_the_claim_fails():
     """The twin: large senses, small tenses; and labels that mean nothing."""
     x, verbs, tenses, senses = made(tense_size=1, sense_size=8)
-    spaces = fit_spaces(x, methods=[parse_method("center")])
+    spaces = fit_spaces(x, methods=[Method("center")])
     verdicts = {claim.id: claim.verdict for claim in tense_claims(tense(x, verbs, tenses, senses, spaces=spaces))}
     assert verdicts == {"T4.before": "not held", "T4.after.center": "held"}
     x, verbs, tenses, senses = made(tense_size=0, sense_size=0)
@@ -207,7 +207,7 @@ def test_a_verb_that_lacks_a_kind_is_left_out():
 
 def test_without_senses_only_tenses_are_told_apart():
     x, verbs, tenses, _ = made(tense_size=8, sense_size=0)
-    found = tense(x, verbs, tenses, spaces=fit_spaces(x, methods=[parse_method("all-but-the-top:1")]))
+    found = tense(x, verbs, tenses, spaces=fit_spaces(x, methods=[Method("all-but-the-top:components=1")]))
     assert found[0].values["DT"][0] > found[0].values["ST"][0]
     assert math.isnan(found[0].values["ST-SM"][0])
     verdicts = {claim.id: claim.verdict for claim in tense_claims(found) if claim.about == "euclidean"}
@@ -234,7 +234,7 @@ def test_the_sample_corpus():
     """A function that knows nothing of tense but the word: forms of two tenses are two words."""
     corpus = Corpus(sample_path())
     labelled = sum("tense" in labels for s in corpus for labels in s.labels.values())
-    settings = Settings(methods=(parse_method("center"),), points=2000)
+    settings = Settings(methods=(Method("center"),), points=2000)
     encoder = FunctionEncoder(planted.by_word_and_context(), name="made")
     found = tense_of(encoder, corpus, settings=settings, most=5)
     rows = {
@@ -246,7 +246,7 @@ def test_the_sample_corpus():
     assert any("senses" in note for note in found.notes)
     spaces = {row["space"]: row for row in found.rows("spaces")}
     assert spaces["center"]["fitted_on"] == 2000  # on all words of the text, not on the verbs
-    eval_settings = Settings(methods=(parse_method("center"),), fit_on="eval")
+    eval_settings = Settings(methods=(Method("center"),), transductive=True)
     there = tense_of(encoder, corpus, settings=eval_settings, most=5)
     assert {row["fitted_on"] for row in there.rows("spaces")} == {0, rows["DT"]["occurrences"]}
 
@@ -268,7 +268,7 @@ def test_vectors_are_those_of_the_labelled_words(tmp_path):
         FunctionEncoder(encode, name="made"),
         semcor(rows, tmp_path),
         treebank=Corpus(treebank),
-        settings=Settings(methods=(parse_method("center"),)),
+        settings=Settings(methods=(Method("center"),)),
         least=4,
     )
     values = {(row["space"], row["metric"], row["kind"]): row["value"] for row in found.rows("tense")}

@@ -81,8 +81,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     status, said, told = run(
-        "mini-bert", vectors, "--tasks", "sts,wordsim", "--data", data, "--transductive", "center", "--draws", 30,
-        "--out", out,
+        "mini-bert", vectors, "--tasks", "sts,wordsim", "--data", data, "--transductive", "--method", "center",
+        "--draws", 30, "--out", out,
     )  # fmt: skip
     assert status == 0, told
     assert "mini-bert: sts-b" in told
@@ -119,6 +119,24 @@ def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path
     assert [target["name"] for target in about["targets"]] == ["mini-bert", "made.vec"]
     assert about["targets"][0]["fingerprint"] == encoder.fingerprint
     assert not (tmp_path / ".run.unfinished").exists()
+
+
+def test_the_column_that_others_are_compared_with(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
+    given = (vectors, "--tasks", "sts-b", "--data", data, "--transductive", "--draws", 20, "--quiet")
+    few, many = ("center", "standardize"), ("center", "standardize", "whiten", "scaled-center")
+    for number, (methods, more, others, pairs) in enumerate((
+        (few, (), {"made.vec", "made.vec + center"}, 3),  # every two
+        (few, ("--against", "made.vec + center"), {"made.vec + center"}, 2),
+        (many, (), {"made.vec"}, 4),  # more than four columns: the first
+        (many, ("--against", "made.vec + whiten"), {"made.vec + whiten"}, 4),
+    )):  # fmt: skip
+        status, _, told = run(*given, "--method", *methods, *more, "--out", tmp_path / str(number))
+        assert status == 0, told
+        compared = read_csv(tmp_path / str(number) / "comparisons.csv")
+        assert (set(compared["other"]), len(compared["other"])) == (others, pairs)
+    status, _, told = run(*given, "--method", "center", "--against", "made.vec + centre", "--out", tmp_path / "no")
+    assert (status, "did you mean 'made.vec + center'" in told) == (2, True)
+    assert not (tmp_path / "no").exists()
 
 
 def test_layers_and_averages(run: Run, data: Path) -> None:
@@ -171,7 +189,8 @@ def test_repairs_of_one_name_stay_apart(run: Run, data: Path, vectors: Path, tmp
     table = lb.StaticVectors.load(vectors)
     fitted = lb.repair.Center().fit(np.random.default_rng(3).normal(size=(50, 128)) - 4)
     lb.repair.save(fitted, tmp_path / "center")
-    given = (vectors, "--tasks", "sts-b", "--data", data, "--repair", tmp_path / "center", "--transductive", "center")
+    given = (vectors, "--tasks", "sts-b", "--data", data, "--repair", tmp_path / "center")
+    given += ("--transductive", "--method", "center")
     status, said, told = run(*given, "--draws", 10, "--quiet", "--out", tmp_path / "out")
     assert status == 0, told
     scores = read_csv(tmp_path / "out" / "scores.csv")
@@ -258,7 +277,7 @@ def test_options_that_no_target_heeds(run: Run, data: Path, vectors: Path) -> No
     models = {
         ("--tasks", "rg-65", "--case", "keep"): "--case is about words looked up in vector files, got models only",
         ("--tasks", "rg-65", "--oov", "fallback", "--fallback", vectors): "--fallback is about words looked up",
-        ("--tasks", "sts-b", "--oov", "zero"): "--oov is of use to a model for word similarity only",
+        ("--tasks", "sts-b", "--oov", "zero"): "--oov is of use to a model for tasks of words only",
     }
     for given, line in models.items():
         status, _, told = run("mini-bert", "--data", data, *given)
@@ -273,7 +292,7 @@ def test_without_scikit_learn(data: Path, vectors: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "rg-65" in done.stdout
-    code = code.replace("'--draws'", "'--transductive', 'center', '--draws'")
+    code = code.replace("'--draws'", "'--transductive', '--method', 'center', '--draws'")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "Repair needs scikit-learn" in done.stderr
@@ -313,13 +332,16 @@ def test_tuning(run: Run, data: Path, tmp_path: Path) -> None:
         (["--tasks", "sts-b", "--clusters", "5"], 2, "--clusters says what --tune tries"),
         (["--tasks", "sts-b", "--tune", "--tune-on", "rg-65"], 2, "--tune-on must name one task of texts"),
         (["--tasks", "sts-b", "--tune", "--clusters", "a"], 2, '--clusters must be like "10,27"'),
-        (["--tasks", "sts-b", "--transductive", "clusters"], 2, "did you mean 'cluster'"),
-        (["--tasks", "sts-b", "--transductive", "center:3"], 2, "must be like cluster:clusters=27"),
-        (["--tasks", "sts-b", "--transductive", "cluster:k=3"], 2, "a parameter of cluster must be one of"),
-        (["--tasks", "sts-b", "--transductive", "cluster:clusters=abc"], 2,
-         "--transductive cluster:clusters=abc: clusters must be a whole number of at least 1; got 'abc'"),
-        (["--tasks", "sts-b", "--transductive", "center+all-but-the-top:components=-1"], 2, "components must be"),
-        (["--tasks", "sts-b", "--transductive", "center:x=1"], 2, "center takes no parameters; got 'x=1'"),
+        (["--tasks", "sts-b", "--method", "center"], 2, "add --transductive, or fit it on a text"),
+        (["--tasks", "sts-b", "--transductive"], 2, "--transductive is about --method, got none"),
+        (["--tasks", "sts-b", "--transductive", "--method", "clusters"], 2, "did you mean 'cluster'"),
+        (["--tasks", "sts-b", "--transductive", "--method", "cluster:3"], 2, "must be like cluster:clusters=27"),
+        (["--tasks", "sts-b", "--transductive", "--method", "cluster:k=3"], 2, "a parameter of cluster must be one of"),
+        (["--tasks", "sts-b", "--transductive", "--method", "cluster:clusters=abc"], 2,
+         "--method cluster:clusters=abc: clusters must be a whole number of at least 1; got 'abc'"),
+        (["--tasks", "sts-b", "--transductive", "--method", "center+all-but-the-top:components=-1"], 2,
+         "components must be"),
+        (["--tasks", "sts-b", "--transductive", "--method", "center:x=1"], 2, "center takes no parameters; got 'x=1'"),
         (["--tasks", "sts-b", "--repair", "nowhere"], 1, "nowhere: a fitted repair"),
         (["--tasks", "sts12"], 1, r"the task sts12 needs the file STS12/STS\.input\.MSRpar\.txt, got none"),
         (["--tasks", "sts-b", "--existing", "resume", "--out", "x"], 2, "--existing must be one of fail, replace"),
@@ -449,7 +471,7 @@ def test_means_are_of_one_metric() -> None:
             self.task, self.target, self.metric, self.value = task, "m", metric, value
 
     some = [("rte", "accuracy", 0.5), ("cola", "matthews", 0.1), ("wic", "accuracy", 0.7)]
-    suite = SUITES[2]
+    suite = next(suite for suite in SUITES if suite.group == "classify")
     found = averages([(suite, [Scored(*one)]) for one in some])  # type: ignore[list-item]
     assert found == {("classify", "accuracy", "m"): (pytest.approx(0.6), 2)}
 

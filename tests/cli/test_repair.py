@@ -17,7 +17,7 @@ from limbeck.cli import main
 from limbeck.tables import read_csv
 
 Run = Callable[..., tuple[int, str, str]]
-CLUSTERED = ("--method", "cluster", "--clusters", 3, "--components", 1, "--local-points", 50, "--min-contexts", 3)
+CLUSTERED = ("--method", "cluster:clusters=3,components=1", "--local-points", 50, "--min-contexts", 3)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_repair_then_measure_and_encode(run: Run, model: Path, text: Path, tmp_p
 def test_kept_vectors_and_a_chain(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
     run("encode", "--model", model, "--corpus", text, "--out", tmp_path / "kept", "--keep", "float32", "--quiet")
     status, out, err = run(
-        "repair", "--vectors", tmp_path / "kept", "--method", "center", "--method", "whiten", "--min-contexts", 3,
+        "repair", "--vectors", tmp_path / "kept", "--method", "center+whiten", "--min-contexts", 3,
         "--local-points", 0, "--out", tmp_path / "r", "--quiet",
     )  # fmt: skip
     assert status == 0, err
@@ -137,7 +137,8 @@ def test_resume(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
     status, _, err = run(*command, "--seed", 1, "--out", tmp_path / "r", "--existing", "resume")
     assert status == 1
     assert "is resumed with the same" in err
-    status, _, err = run(*command, "--components", 2, "--out", tmp_path / "r", "--existing", "resume")
+    other = ("--method", "cluster:clusters=3,components=2")  # the last is heeded
+    status, _, err = run(*command, *other, "--out", tmp_path / "r", "--existing", "resume")
     assert status == 1
     assert "settings is another" in err
 
@@ -146,10 +147,12 @@ def test_resume(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
     ("options", "status", "told"),
     [
         (("--method", "centre"), 2, "--method must be one of"),
-        (("--method", "center", "--components", 3), 2, "--components belongs to all-but-the-top, cluster; got center"),
-        (("--method", "all-but-the-top", "--projection", "none"), 2, "projection must be one of centered, uncentered"),
-        (("--method", "cluster", "--init", "kmeans++"), 2, "did you mean 'k-means++'"),
-        (("--method", "cluster", "--clusters", 0), 2, "must be at least 1"),
+        (("--method", "center:components=3"), 2, "--method center takes no parameters; got 'components=3'"),
+        (("--method", "all-but-the-top:projection=none"), 2, "projection must be one of centered, uncentered"),
+        (("--method", "cluster:init=kmeans++"), 2, "did you mean 'k-means++'"),
+        (("--method", "cluster:clusters=0"), 2, "whole number of at least 1"),
+        (("--method", "cluster:cluster=5"), 2, "did you mean 'clusters'"),
+        (("--method", "center", "whiten"), 2, "unrecognized arguments: whiten"),
         (("--method", "center", "--weights", "frequency"), 2, "for a table of vectors without a text"),
         (("--method", "center", "--counts", "nowhere"), 1, "nowhere: a file of words and their counts is needed"),
         (("--method", "center", "--vectors", "kept"), 2, "--vectors stand in the place of"),

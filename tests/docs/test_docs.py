@@ -141,12 +141,14 @@ def test_all_options_are_told() -> None:
             "measure.md",
             "encode.md",
             "repair.md",
+            "distill.md",
             "evaluate.md",
             "classify.md",
             "analyze.md",
             "corpora.md",
             "reproduce.md",
             "models.md",
+            "vectors.md",
         )
     )
     for action in build_parser()._actions:
@@ -238,7 +240,12 @@ def test_state_arrays_are_told() -> None:
         kinds = re.findall(r"`(\w+)`", first) or kinds
         for kind in kinds:
             told.setdefault(kind, set()).update(re.findall(r"`(\w+)`", second))
-    special = {"words": {"words": 3}, "occurrences": {"capacity": 2, "chosen": [0]}}
+    special = {
+        "words": {"words": 3},
+        "word_pools": {"words": 3},
+        "word_contexts": {"words": 3},
+        "occurrences": {"capacity": 2, "chosen": [0]},
+    }
     special |= {name: {"capacity": 2} for name in ("points", "sentence_points")}
     for name, kind in lb.accumulators.REGISTERED.items():
         if name == "partition":  # a second pass is not resumed

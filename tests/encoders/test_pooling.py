@@ -20,7 +20,7 @@ def positions(windows: int, length: int, layers: int, dtype: torch.dtype = torch
 
 @pytest.mark.parametrize(
     ("kind", "want"),
-    [("mean", (4, -4)), ("first", (3, -3)), ("last", (5, -5)), ("sum", (12, -12)), ("max", (5, -3))],
+    [("mean", (4, -4)), ("first", (3, -3)), ("last", (5, -5)), ("sum", (12, -12)), ("max", (5, -3)), ("min", (3, -5))],
 )
 def test_poolings_by_hand(kind: str, want: tuple[int, int]) -> None:
     row, first, count = np.array([0, 0, 1, 1]), np.array([1, 3, 0, 4]), np.array([1, 3, 1, 2])
@@ -46,7 +46,8 @@ def test_poolings_against_a_loop(kind: str, dtype: torch.dtype) -> None:
     for layer in range(2):
         for unit in range(40):
             x = states[layer][row[unit], first[unit] : first[unit] + count[unit]].double()
-            want = {"mean": x.mean(0), "first": x[0], "last": x[-1], "sum": x.sum(0), "max": x.max(0).values}[kind]
+            want = {"mean": x.mean(0), "first": x[0], "last": x[-1], "sum": x.sum(0), "max": x.max(0).values,
+                    "min": x.min(0).values}[kind]  # fmt: skip
             # one rounding, at the end
             torch.testing.assert_close(out[layer, unit], want.to(dtype), rtol=1e-6 if dtype == torch.float32 else None,
                                        atol=1e-6 if dtype == torch.float32 else None)  # fmt: skip

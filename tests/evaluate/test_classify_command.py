@@ -87,10 +87,9 @@ def test_repairs_that_are_asked_for(data, tmp_path):
     given += [
         "--layers",
         "0,12",
-        "--transductive",
+        "--method",
         "center",
-        "--fit",
-        "all",
+        "--transductive",
         "--features",
         "flattened",
         "--length",
@@ -151,8 +150,7 @@ def test_a_table_of_vectors(data, tmp_path, capsys):
     [
         (["--features", "means"], "--features must be one of mean, flattened; got 'means', did you mean 'mean'?", 2),
         (["--length", "20"], "--length is about flattened features", 2),
-        (["--fit", "dev"], "--fit must be one of training, all", 2),
-        (["--oov", "mean"], "--oov is of use to a model for word similarity only", 2),
+        (["--oov", "mean"], "--oov is of use to a model for", 2),
         (["--split", "train"], "--split must be one of dev, test", 2),
         (["--split", "test"], "split of rte must be one of dev; got 'test'", 2),
         (["--learning-rate", "0"], "--learning-rate must be above 0", 2),

@@ -170,7 +170,7 @@ def test_files_that_are_not_there(tmp_path):
         (("kind = 'single'", "kind = 'both'"), "kind must be one of single, pair, word"),
         (("texts = [1]", "texts = [1, 2]"), "texts must be 1 column"),
         (("texts = [1]", "texts = ['a']"), "all numbers from 1 or all names"),
-        (("label = 2", ""), "labels must stand in a column or in files of their own, got both or none"),
+        (("label = 2", ""), "labels must stand in a column, in files of their own, or be one a file, got several"),
         (("classes = ['a', 'b']", "classes = ['a']"), "at least two classes"),
         (("split = 'dev'", "split = 'train'"), "a file to train on and others to report on"),
         (("label = 2", "label = 2\nplaces = 3"), "places belong to tasks of kind 'word'"),

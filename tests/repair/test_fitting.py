@@ -18,7 +18,7 @@ from limbeck.corpus import Corpus
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.repair import AllButTheTop, Center, ClusterRemoval, ScaledCenter, Standardize, Whitening, fit_source
 from limbeck.repair.fitting import count_passes, fit_matrix, memory_needed
-from limbeck.repair.methods import METHODS, make_repair, name_of
+from limbeck.repair.methods import METHODS, name_of, parse_repair
 from limbeck.stream import Choice, TextSource, run_pass, survey
 from limbeck.stream.collected import collect
 
@@ -204,15 +204,21 @@ def test_matrix_with_weights() -> None:
 
 
 def test_every_method_by_its_name() -> None:
-    assert [type(make_repair([name])) for name in METHODS] == list(METHODS.values())
-    chain = make_repair(["cluster", "center", "center"], clusters=3, components=1, projection=None, seed=5)
+    assert [type(parse_repair(name)) for name in METHODS] == list(METHODS.values())
+    chain = parse_repair("cluster:clusters=3,components=1,init=k-means+++center+center", seed=5)
     assert name_of(chain) == "cluster + center + center"
     assert chain.steps[0][1].get_params() == ClusterRemoval(3, 1, seed=5).get_params()
     x = np.random.default_rng(0).normal(size=(30, 3))
     assert np.isfinite(chain.fit_transform(x)).all()
     with pytest.raises(UsageError, match="did you mean 'center'"):
-        make_repair(["centre"])
-    with pytest.raises(UsageError, match="--clusters belongs to cluster; got center, whiten"):
-        make_repair(["center", "whiten"], clusters=3)
-    with pytest.raises(UsageError, match="at least one method"):
-        make_repair([])
+        parse_repair("centre")
+    with pytest.raises(UsageError, match="--method whiten takes no parameters; got 'clusters=3'"):
+        parse_repair("center+whiten:clusters=3", option="--method")
+    with pytest.raises(UsageError, match="--method must be one of"):
+        parse_repair("", option="--method")
+
+
+def test_each_method_of_a_chain_has_its_own_parameters() -> None:
+    chain = parse_repair("all-but-the-top:components=2+cluster:components=1,seed=3", seed=5)
+    first, second = (step for _, step in chain.steps)
+    assert (first.components, second.components, second.clusters, second.seed) == (2, 1, 27, 3)

@@ -268,8 +268,8 @@ def test_a_rule_without_intervals_is_found(name: str, runs: Callable[[Case], lis
 
 
 def test_every_claim_is_tried_both_ways() -> None:
-    decided = {claim.id for claim in PAPER.claims if claim.rule is not None}
-    assert decided == set(CASES)
+    decided = {claim.id for claim in PAPER.claims if claim.rule is not None and not claim.id.startswith("T1")}
+    assert decided == set(CASES)  # Table 1's have tests of their own
     for name, some in CASES.items():
         if name not in ("F3", "F4"):  # figures of which the paper gives no numbers by layer
             assert {HELD, NOT_HELD} <= {case.verdict for case in some}, name
@@ -291,11 +291,9 @@ def test_claims_tell_where_they_come_from() -> None:
 
 
 def test_table_1_is_listed() -> None:
-    later = [claim for claim in PAPER.claims if claim.id.startswith("T1")]
-    assert [claim.id for claim in later] == ["T1", "T1.lower", "T1.bert-best", "T1.gpt2-worst", "T1.means"]
-    for claim in later:
-        found = judge(claim, [])
-        assert (found.verdict, found.why) == (UNSHOWN, "comes with distillation")
+    names = ["T1.lower", "T1.files", "T1.bert-best", "T1.gpt2-worst", "T1.means"]
+    listed = [claim.id for claim in PAPER.claims if claim.id.startswith("T1")]
+    assert listed == ["T1", *names, *(f"{name}/known" for name in names)]
 
 
 # the paper's own numbers
@@ -318,6 +316,10 @@ def test_shipped_numbers_say_what_the_paper_says() -> None:
         "F2.static": {"published ELMo": HELD},
         "F3.with-anisotropy": {"published BERT": HELD, "published GPT-2": HELD},
         "F3.with-anisotropy/raw": {"published BERT": HELD, "published GPT-2": NOT_HELD},
+        "T1.lower": everyone,
+        "T1.files": {"published BERT": HELD, "published ELMo": HELD},
+        "T1.bert-best": {"published BERT": HELD},
+        "T1.gpt2-worst": {"published GPT-2": HELD},
     }
 
 

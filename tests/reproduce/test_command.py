@@ -9,11 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny_models
-from made import sentences
+from made import WORDS, sentences
+from made_static import write_sets
 
 import limbeck.reproduce.ethayarajh2019 as paper
+from limbeck import StaticVectors
 from limbeck.cli import main
 from limbeck.corpus import Corpus
 from limbeck.errors import InputError
@@ -87,7 +90,7 @@ def test_the_whole_command(run: Run, models: list[Path], text: Path, tmp_path: P
     status, said, err = run(*given)
     assert status == 0
     assert "higher layers are more anisotropic" in said
-    assert "comes with distillation" in said
+    assert "those of GPT-2 are the worst" in said
     assert "bert and gpt2 are not among the paper's models" in said
     assert "of memory beside the model" in err
     assert sorted(path.name for path in out.iterdir()) == [
@@ -219,3 +222,30 @@ def test_senses_are_counted_by_label() -> None:
     assert count_senses(Corpus.from_text("No labels here.")) == {}
     with pytest.raises(InputError, match="must have words with the label 'lexfile'"):
         count_senses(corpus, label="lexfile")
+
+
+def test_table_1_with_word_tasks(run: Run, models: list[Path], text: Path, tmp_path: Path) -> None:
+    vectors = tmp_path / "made.txt"
+    StaticVectors(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), 6))).save(vectors)
+    data, out = write_sets(tmp_path / "data", WORDS), tmp_path / "out"
+    given = ["ethayarajh2019", "--model", models[0], vectors, "--corpus", text, "--min-contexts", 3, "--data", data]
+    status, _, err = run(*given, "--out", out, "--quiet")
+    assert (status, err) == (0, "")
+    found = {one["id"]: one for one in json.loads((out / "findings.json").read_text(encoding="utf-8"))["findings"]}
+    assert found["T1.means"]["models"]["bert"]["verdict"] != "cannot be shown"
+    assert "made.txt" in found["T1.files"]["models"]["bert"]["why"]
+    assert found["T1.bert-best"]["why"] == "there is no model of another kind to compare with"
+    rows = (out / "static.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0].startswith("model,vectors,layer,set,way,value")
+    assert sum(row.startswith("made.txt,file,") for row in rows) == 4 * 2  # sets and ways
+    first = (out / "static.csv").read_bytes()
+    assert run(*given, "--out", out, "--quiet", "--existing", "resume")[0] == 0
+    assert (out / "static.csv").read_bytes() == first
+
+
+def test_a_wrong_data_folder_is_told_before_anything(run: Run, models: list[Path], text: Path, tmp_path: Path) -> None:
+    given = ["ethayarajh2019", "--model", models[0], "--corpus", text, "--data", tmp_path / "nowhere"]
+    status, said, err = run(*given, "--out", tmp_path / "out")
+    assert (status, said) == (1, "")
+    assert "nowhere" in err
+    assert not (tmp_path / "out").exists()

@@ -175,5 +175,5 @@ def test_bad_input_is_one_line(
 
 
 def test_options_of_tables_are_idle_elsewhere(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["reproduce", "ethayarajh2019", "--data", "x", "--out", str(tmp_path / "x")]) == 2
-    assert "run folders of all layers; got --data" in capsys.readouterr().err
+    assert main(["reproduce", "ethayarajh2019", "--early", "x", "--out", str(tmp_path / "x")]) == 2
+    assert "run folders of all layers; got --early" in capsys.readouterr().err

@@ -404,12 +404,13 @@ def test_structure_counts_tokens_beyond_chance() -> None:
     assert "lower beyond chance for 1 of 2" in said.why
 
 
-@pytest.mark.parametrize(("preset", "fit_on"), [("corrected", "text"), ("released", "eval"), ("paper", "eval")])
-def test_presets_decide_what_repairs_are_fitted_on(preset: str, fit_on: str) -> None:
+@pytest.mark.parametrize(("preset", "transductive"), [("corrected", False), ("released", True), ("paper", True)])
+def test_presets_decide_what_repairs_are_fitted_on(preset: str, transductive: bool) -> None:
     measuring = Measuring("nothing is loaded", "made", Wanted(Data(), ["a.txt"], True, {}, {}, preset=preset))
     measuring.methods = tuned_methods({"global": [1, 7], "cluster": [10, 3]})
-    assert measuring.settings().fit_on == fit_on
-    assert [str(method) for method in measuring.settings().methods] == ["all-but-the-top:7", "cluster:10,3"]
+    assert measuring.settings().transductive is transductive
+    written = [str(method) for method in measuring.settings().methods]
+    assert written == ["all-but-the-top:components=7", "cluster:clusters=10,components=3"]
 
 
 def test_some_pairs_keep_their_scores_and_order() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from limbeck.tables import read_csv
 MADE = sentences(200, documents=8)
 LAYERS = ("low", "middle", "high")
 MEASURE = lb.MeasureSettings(min_contexts=3)
-SETTINGS = RepairSettings((), components=2, measure=MEASURE)
+SETTINGS = RepairSettings("center", measure=MEASURE)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def seen() -> Any:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
-    repair(OwnEncoder(), MADE, method=["standardize", "all-but-the-top"], out=out, settings=SETTINGS)
+    repair(OwnEncoder(), MADE, method="standardize+all-but-the-top:components=2", out=out, settings=SETTINGS)
     return out
 
 
@@ -172,7 +171,7 @@ def test_run_json(folder: Path, seen: Any) -> None:
     assert told["method"] == "standardize + all-but-the-top"
     assert [step["class"] for step in told["steps"]] == ["Standardize", "AllButTheTop"]
     assert told["fitted_on"] == len(seen)
-    assert told["settings"]["components"] == 2
+    assert told["settings"]["method"] == "standardize+all-but-the-top:components=2"
     assert set(told["repairs"]) == set(LAYERS)
 
 
@@ -181,11 +180,11 @@ def test_run_json(folder: Path, seen: Any) -> None:
 
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     """Stopped in the pass over repaired vectors: neither the first pass nor the fit is done again."""
-    settings = RepairSettings((), components=2, local_points=20, measure=MEASURE)
+    settings = RepairSettings("center", local_points=20, measure=MEASURE)
 
-    def go(encoder: OwnEncoder, out: str = "run", settings: RepairSettings = settings, **options: Any) -> None:
-        methods = ["standardize", "all-but-the-top"]
-        repair(encoder, MADE, method=methods, out=tmp_path / out, settings=settings, **options)
+    def go(encoder: OwnEncoder, out: str = "run", components: int = 2, **options: Any) -> None:
+        method = f"standardize+all-but-the-top:components={components}"
+        repair(encoder, MADE, method=method, out=tmp_path / out, settings=settings, **options)
 
     def stop(batches: int) -> None:
         if batches == whole.batches * 2 // passes + 1:
@@ -200,7 +199,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     with pytest.raises(LimbeckError, match="an unfinished run is here"):
         go(OwnEncoder())
     with pytest.raises(InputError, match="settings is another"):
-        go(OwnEncoder(), settings=replace(settings, components=1), existing="resume")
+        go(OwnEncoder(), components=1, existing="resume")
     again = OwnEncoder()
     go(again, existing="resume")
     assert again.batches == whole.batches // passes
@@ -213,9 +212,12 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_run_that_cannot_be(tmp_path: Path) -> None:
     for options, told in (
         ({"method": "whitn"}, "did you mean 'whiten'"),
-        ({"settings": RepairSettings((), weights="none")}, "--weights must be one of"),
-        ({"settings": RepairSettings((), weights="frequency")}, "for a table of vectors without a text"),
-        ({"settings": RepairSettings((), measure=lb.MeasureSettings(min_contexts=999))}, "at least one word must"),
+        ({"settings": RepairSettings("center", weights="none")}, "--weights must be one of"),
+        ({"settings": RepairSettings("center", weights="frequency")}, "for a table of vectors without a text"),
+        (
+            {"settings": RepairSettings("center", measure=lb.MeasureSettings(min_contexts=999))},
+            "at least one word must",
+        ),
     ):
         with pytest.raises(LimbeckError, match=told):
             repair(OwnEncoder(), MADE, **{"method": "center", "out": tmp_path / "run", **options})  # type: ignore[arg-type]
@@ -269,7 +271,7 @@ def test_rows_weighed_by_frequency(table: lb.StaticVectors, tmp_path: Path) -> N
     (tmp_path / "counts.txt").write_text("".join(f"w{i}\t{1000 // (i + 1)}\n" for i in range(0, 300, 2)))
     found = repair(
         table, method="whiten", out=tmp_path / "run", counts=tmp_path / "counts.txt",
-        settings=RepairSettings((), weights="frequency"),
+        settings=RepairSettings("center", weights="frequency"),
     )  # fmt: skip
     weights = np.array([1000 // (i + 1) if i % 2 == 0 else 0 for i in range(300)])
     x = table.matrix.astype(np.float64)
@@ -280,7 +282,7 @@ def test_rows_weighed_by_frequency(table: lb.StaticVectors, tmp_path: Path) -> N
     with pytest.raises(InputError, match="has none: give counts of its words"):
         repair(
             table, method="whiten", out=tmp_path / "other", counts={"elsewhere": 3},
-            settings=RepairSettings((), weights="frequency"),
+            settings=RepairSettings("center", weights="frequency"),
         )  # fmt: skip
 
 
@@ -296,7 +298,7 @@ def test_a_table_on_a_text_counts_occurrences(tmp_path: Path) -> None:
     np.testing.assert_allclose(written.matrix, table.matrix - found.repairs["table"].mean_, atol=1e-5)
 
 
-SETTINGS_PLAIN = RepairSettings((), measure=MEASURE)
+SETTINGS_PLAIN = RepairSettings("center", measure=MEASURE)
 
 
 def test_a_model_without_a_text_must_say_so(tmp_path: Path) -> None:
@@ -305,7 +307,11 @@ def test_a_model_without_a_text_must_say_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="pooling cannot be chosen for a table"):
         repair("mini-bert", method="center", out=tmp_path / "run", layers="table", pooling="mean")
     found = repair(
-        "mini-bert", method="center", out=tmp_path / "run", layers="table", settings=RepairSettings((), local_points=0)
+        "mini-bert",
+        method="center",
+        out=tmp_path / "run",
+        layers="table",
+        settings=RepairSettings("center", local_points=0),
     )
     assert found.name == "mini-bert"
     assert found.n == 8192

@@ -253,6 +253,13 @@ class Occurrences:
         order = np.argsort(self.hashes[place], kind="stable")[: self.counts[place]]
         return self._rows.get(place * self.capacity + order)
 
+    def stacked(self, places: Ints, layer: int) -> NDArray[Any]:
+        """Vectors (places, n, d) at one layer of chosen words of which equally many are kept, as `of` orders them."""
+        n = int(self.counts[places[0]])
+        order = np.argsort(self.hashes[places], axis=1, kind="stable")[:, :n]
+        slots = (places[:, None] * self.capacity + order).ravel()
+        return self._rows.layer(slots, layer).reshape(len(places), n, self.dim)
+
     def update(self, batch: Encoded) -> None:
         check_shape(self, batch)
         known = np.where((batch.words >= 0) & (batch.words < len(self._place) - 1), batch.words, -1)

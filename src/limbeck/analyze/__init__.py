@@ -8,7 +8,7 @@ The analyses of Rajaee & Pilehvar (2021), each before and after repair. Each has
 from limbeck.analyze.clusters import clusters, clusters_of
 from limbeck.analyze.frequency import frequency, frequency_of
 from limbeck.analyze.result import Analysis, Claim
-from limbeck.analyze.spaces import Method, Settings, Space, fit_spaces, parse_method
+from limbeck.analyze.spaces import Method, Settings, Space, fit_spaces
 from limbeck.analyze.structure import pairs, pairs_of, structure, structure_of
 from limbeck.analyze.tense import tense, tense_of
 
@@ -25,7 +25,6 @@ __all__ = [
     "frequency_of",
     "pairs",
     "pairs_of",
-    "parse_method",
     "structure",
     "structure_of",
     "tense",

@@ -136,7 +136,10 @@ def find_verbs(
             raise LimbeckError("The corpus tells senses but no tenses: give a treebank (CoNLL-U) to --data.")
         found = _with_tense(_polysemous(sensed, least), sentences, lexicon, dropped)
     else:
-        raise InputError("The corpus must label verbs with a tense or a sense (SemCor); it labels none.")
+        raise InputError(
+            "The corpus must label verbs with a tense or a sense (SemCor); it labels none: give such a --corpus, or "
+            "none for the sample corpus."
+        )
     if not found:
         raise LimbeckError(
             f"no verb has two senses of at least {least} occurrences in known tenses: lower --min-occurrences, or give "

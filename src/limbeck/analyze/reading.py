@@ -49,9 +49,8 @@ class Read:
 
     def spaces(self, layer: int, settings: Settings, looked_at: NDArray[Any] | None = None) -> list[Space]:
         """The baseline and its repairs, fitted as the settings ask."""
-        transductive = settings.fit_on == "eval" and looked_at is not None
         return fit_spaces(
-            looked_at if transductive and looked_at is not None else self.sample(layer)[0],
+            looked_at if settings.transductive and looked_at is not None else self.sample(layer)[0],
             methods=settings.methods,
             repairs=repairs_at(self.source.layers[layer], settings),
             family=family_of(self.source),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from limbeck.analyze.result import Row
 from limbeck.errors import LimbeckError, UsageError, choose
 from limbeck.repair import AllButTheTop, ClusterRemoval
-from limbeck.repair.methods import METHODS, make_repair
+from limbeck.repair.methods import JOINT, parse_repair
 from limbeck.repair.published import PUBLISHED as PUBLISHED
 from limbeck.repair.published import family_of as family_of
 from limbeck.repair.published import published_numbers
@@ -25,87 +23,57 @@ BASELINE = "baseline"
 #: what tables call a method; the paper's two have its names
 CALLED = {"all-but-the-top": "global", "cluster": "cluster"}
 METRICS = ("euclidean", "cosine")
-FIT_ON = ("text", "eval")
 
 
 @dataclass(frozen=True)
 class Method:
-    """A repair to be fitted.
+    """A repair to be fitted, as `limbeck.repair.methods.parse_repair` reads it.
 
-    kind      its name, or names joined by +
-    numbers   values of the parameters that need no name; see `numbered`
-    made      the repair, not fitted, where a name and numbers do not say it; `written` is then how it was asked for
-
-    >>> str(Method("cluster", (27, 12)))
-    'cluster:27,12'
+    >>> Method("standardize+cluster:clusters=3").kind
+    'standardize+cluster'
     """
 
-    kind: str
-    numbers: tuple[int, ...] = ()
-    made: Any = field(default=None, compare=False, repr=False)
-    written: str = field(default="", repr=False)
+    written: str
+
+    def __post_init__(self) -> None:
+        self.make()  # a wrong name should not cost a model's loading
 
     def __str__(self) -> str:
-        plain = f"{self.kind}:{','.join(map(str, self.numbers))}" if self.numbers else self.kind
-        return self.written or plain
+        return self.written
+
+    @property
+    def kind(self) -> str:
+        """Its methods without their parameters."""
+        return "+".join(part.partition(":")[0] for part in JOINT.split(self.written))
 
     def make(self, *, seed: int = 0) -> Any:
-        """The repair, not fitted yet; one that was given has its own seed."""
-        if self.made is not None:
-            return clone(self.made)
-        given = dict(zip(numbered(self.kind), self.numbers, strict=False))
-        return make_repair([self.kind], seed=seed, **given)
-
-
-def numbered(kind: str) -> tuple[str, ...]:
-    """The parameters of a method whose values may stand without their names, in order.
-
-    >>> numbered("cluster"), numbered("center")
-    (('clusters', 'components'), ())
-    """
-    parameters = inspect.signature(METHODS[kind]).parameters.values()
-    return tuple(one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
-
-
-def parse_method(text: str) -> Method:
-    """A method as it is written on the command line, in short.
-
-    >>> parse_method("all-but-the-top:15")
-    Method(kind='all-but-the-top', numbers=(15,))
-    """
-    kind, _, rest = text.partition(":")
-    names = numbered(choose(kind.strip(), METHODS, what="--method"))
-    cells = [cell.strip() for cell in rest.split(",")] if rest else []
-    if len(cells) > len(names) or not all(cell.isdecimal() for cell in cells):
-        wanted = f"whole numbers ({', '.join(names)})" if names else "no numbers"
-        raise UsageError(f"--method {kind} takes {wanted}; got {text!r}.")
-    return Method(kind.strip(), tuple(map(int, cells)))
+        """The repair, not fitted yet."""
+        return parse_repair(self.written, seed=seed, option="--method")
 
 
 @dataclass(frozen=True)
 class Settings:
     """What all analyses share; the command line's options of the same names.
 
-    methods     repairs that are fitted; empty for the paper's two
-    repairs     name -> fitted repair, or name -> {layer: fitted repair}, beside them
-    points      occurrences of any words, chosen by hash, that repairs are fitted on (and frequency, clusters look at)
-    fit_on      "text": repairs are fitted on all units of the text (that sample of them); "eval": on the very vectors
-                that are looked at, as the published code did (docs/fidelity.md §3.5)
-    metric      of distances: "euclidean" (the paper) or "cosine"
-    neighbors   nearest neighbours looked at
+    methods       repairs that are fitted; empty for the paper's two
+    repairs       name -> fitted repair, or name -> {layer: fitted repair}, beside them
+    points        occurrences of any words, chosen by hash, that repairs are fitted on (and frequency, clusters look at)
+    transductive  fit repairs on the very vectors that are looked at, as the published code did (docs/fidelity.md §3.5),
+                  instead of on all units of the text (that sample of them)
+    metric        of distances: "euclidean" (the paper) or "cosine"
+    neighbors     nearest neighbours looked at
     """
 
     methods: tuple[Method, ...] = ()
     repairs: Mapping[str, Any] | None = None
     points: int = 20_000
-    fit_on: str = "text"
+    transductive: bool = False
     metric: str = "euclidean"
     neighbors: int = 5
     seed: int = 0
 
     def __post_init__(self) -> None:
         choose(self.metric, METRICS, what="--metric")
-        choose(self.fit_on, FIT_ON, what="--fit-on")
 
     def told(self) -> dict[str, Any]:
         """For a record."""
@@ -113,7 +81,7 @@ class Settings:
             "methods": [str(method) for method in self.methods] or "the paper's",
             "repairs": list(self.repairs or {}),
             "points": self.points,
-            "fit_on": self.fit_on,
+            "transductive": self.transductive,
             "metric": self.metric,
             "neighbors": self.neighbors,
             "seed": self.seed,
@@ -173,12 +141,16 @@ def published_methods(family: str, *, dim: int, rows: int) -> tuple[Method, ...]
     """The paper's two repairs for a kind of model, made smaller for a small space: see `limbeck.repair.published`.
 
     >>> [str(method) for method in published_methods("gpt2", dim=768, rows=20_000)]
-    ['all-but-the-top:30', 'cluster:10,30']
+    ['all-but-the-top:components=30', 'cluster:clusters=10,components=30']
     >>> [str(method) for method in published_methods("gpt2", dim=128, rows=400)]
-    ['all-but-the-top:16', 'cluster:6,16']
+    ['all-but-the-top:components=16', 'cluster:clusters=6,components=16']
     """
-    whole, clusters, each = published_numbers(family, dim=dim, rows=rows)
-    return Method("all-but-the-top", (whole,)), Method("cluster", (clusters, each))
+    return methods_of(*published_numbers(family, dim=dim, rows=rows))
+
+
+def methods_of(whole: int, clusters: int, each: int) -> tuple[Method, Method]:
+    """The paper's two repairs: components of the whole space; clusters, and components of each."""
+    return Method(f"all-but-the-top:components={whole}"), Method(f"cluster:clusters={clusters},components={each}")
 
 
 def fit_spaces(
@@ -197,8 +169,7 @@ def fit_spaces(
     papers: dict[str, str] = {}  # kind -> the paper's
     if not methods and not repairs:
         methods = published_methods(choose(family, PUBLISHED, what="family"), dim=dim, rows=rows)
-        whole, k, each = PUBLISHED[family]
-        papers = {"all-but-the-top": f"all-but-the-top:{whole}", "cluster": f"cluster:{k},{each}"}
+        papers = {method.kind: str(method) for method in methods_of(*PUBLISHED[family])}
     spaces = [Space(BASELINE)]
     kinds = [method.kind for method in methods]
     for method in methods:

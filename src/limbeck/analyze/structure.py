@@ -270,7 +270,7 @@ def structure_of(
 ) -> Analysis:
     """Figure 3 for a model: groups made out of a treebank, every layer of the encoder, before and after repair.
 
-    Repairs are fitted on all units of the groups' sentences, or with `fit_on="eval"` on the tokens alone.
+    Repairs are fitted on all units of the groups' sentences, or with `transductive` on the tokens alone.
     """
     settings = settings or Settings()
     made = make_groups(treebank, tokens=tokens, groups=groups, size=size, seed=settings.seed)
@@ -288,7 +288,7 @@ def structure_of(
         everything = collected.vectors[place].numpy()
         x = everything[rows]
         spaces = fit_spaces(
-            x if settings.fit_on == "eval" else everything,
+            x if settings.transductive else everything,
             methods=settings.methods,
             repairs=repairs_at(layer, settings),
             family=family_of(encoder),
@@ -393,7 +393,7 @@ def pairs_of(
 ) -> Analysis:
     """Structure by pairs of sentences: words as units, since a pair names the place of a word.
 
-    Repairs are fitted on all words of the sentences, or with `fit_on="eval"` on the words that are compared.
+    Repairs are fitted on all words of the sentences, or with `transductive` on the words that are compared.
     """
     settings = settings or Settings()
     if encoder.units != "words":

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 
 from limbeck import __version__
-from limbeck.cli import analyze, demo, encode, evaluate, measure, models, repair, reproduce
+from limbeck.cli import analyze, convert, demo, distill, encode, evaluate, measure, models, repair, reproduce
 from limbeck.cli.process import prepare_process
 from limbeck.errors import LimbeckError
 
-COMMANDS = (measure, encode, repair, evaluate, analyze, reproduce, models, demo)
+COMMANDS = (measure, encode, repair, distill, evaluate, analyze, reproduce, convert, models, demo)
 
 EPILOG = """\
 examples:
@@ -25,8 +25,10 @@ examples:
   limbeck encode --model ./my-model --corpus text.txt --out vectors
   limbeck measure --vectors vectors --out runs/again
   limbeck repair --model mini-bert --corpus sample --method cluster --out runs/repaired
+  limbeck distill --model mini-bert --corpus sample --out vectors
   limbeck analyze frequency --model mini-bert --out runs/frequency
   limbeck evaluate mini-bert --tasks sts --data data --out runs/sts
+  limbeck convert vectors vectors.bin
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
 
 `limbeck COMMAND --help` tells more about each.

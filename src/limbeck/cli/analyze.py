@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limbeck.cli.methods import METHODS_TOLD
 from limbeck.cli.options import add_corpus_options, add_model_options, count, positive, source_options
 from limbeck.cli.running import opened
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
 
 if TYPE_CHECKING:
-    from limbeck.analyze import Analysis, Method, Settings
+    from limbeck.analyze import Analysis, Settings
     from limbeck.corpus import Corpus, Sentence
     from limbeck.run.folder import RunFolder
     from limbeck.stream.workers import Workers
@@ -36,7 +38,7 @@ OWN: dict[str, tuple[tuple[str, ...], Any]] = {
     "corpus": (("tense", "frequency", "clusters"), None),
 }
 
-EPILOG = """\
+EPILOG = f"""\
 analyses, after Rajaee & Pilehvar (2021):
   structure  do . , the and of lie near their like in sentences of the same structure? --data: a treebank (CoNLL-U),
              or pairs of sentences (.tsv)
@@ -49,6 +51,7 @@ Each is shown before repair (baseline), after removal of the dominant directions
 cluster (cluster), with the paper's numbers of components and clusters for the kind of model, made smaller where a space
 has few dimensions; --method and --repair name others. The last layer is looked at unless --layers names others.
 
+{METHODS_TOLD}
 DIR then holds tables (CSV), claims.csv (held, not held, too close to call, cannot be shown), figures/ and run.json.
 
 examples:
@@ -58,7 +61,8 @@ examples:
   limbeck analyze structure --model mini-bert --data syntax-pairs/*.pairs.tsv --out runs/pairs
   limbeck analyze tense --model bert-base-uncased --corpus semcor3.0.tar.xz --data en_ewt-ud-train.conllu.xz \\
       --out runs/tense
-  limbeck analyze tense --model mini-bert --layers all --method cluster:10,8 --method center --out runs/layers
+  limbeck analyze tense --model mini-bert --layers all --method cluster:clusters=10,components=8 center \\
+      --out runs/layers
   limbeck analyze frequency --model mini-bert --method standardize+cluster:clusters=10,components=8 --out runs/chain
 """
 
@@ -102,19 +106,18 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     repairs = parser.add_argument_group("repair")
     repairs.add_argument(
         "--method",
-        action="append",
+        nargs="+",
+        action="extend",
         metavar="M",
-        help="a repair to fit, several times for several: all-but-the-top:D, cluster:K,D, center, scaled-center, "
-        "standardize, whiten; or METHOD[+METHOD][:NAME=VALUE,...] (default: the paper's all-but-the-top and cluster)",
+        help="repairs to fit, METHOD[:NAME=VALUE,...][+METHOD...] (default: the paper's all-but-the-top and cluster)",
     )
     repairs.add_argument(
         "--repair", nargs="+", metavar="R", help="fitted repairs: files, or folders of runs of `limbeck repair`"
     )
     repairs.add_argument(
-        "--fit-on",
-        default="text",
-        metavar="WHAT",
-        help="text: all units of the text, or a sample of them (default); eval: the vectors that are looked at alone",
+        "--transductive",
+        action="store_true",
+        help="fit them on the very vectors that are looked at (default: on all units of the text, or a sample of them)",
     )
     repairs.add_argument(
         "--points", type=positive, default=20_000, metavar="N", help="units of the text that are sampled (20000)"
@@ -160,7 +163,7 @@ def run(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> None:
     """Refuse what cannot go together before anything is loaded; fill in what was left out."""
-    from limbeck.analyze.spaces import FIT_ON, METRICS
+    from limbeck.analyze.spaces import METRICS, Method
     from limbeck.run.folder import check_target
 
     choose(options.what, UNITS, what="WHAT")
@@ -171,8 +174,8 @@ def check(options: argparse.Namespace) -> None:
             told = f"--{name.replace('_', '-')}"
             raise UsageError(f"{told} belongs to analyze {', '.join(analyses)}; got analyze {options.what}.")
     choose(options.metric, METRICS, what="--metric")
-    choose(options.fit_on, FIT_ON, what="--fit-on")
-    options.method = [str(method_of(text, options.seed)) for text in options.method or []]
+    for text in options.method or []:
+        Method(text)
     if options.targets:
         raise UsageError("--targets cannot be chosen here: an analysis knows which words it looks at.")
     if options.vectors is not None and (options.model or options.corpus or options.count_in):
@@ -199,7 +202,8 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
     common: dict[str, Any] = {"workers": workers, "progress": not options.quiet}
     if options.vectors is not None:
         source = open_source(vectors=options.vectors, **({"device": options.device} if options.device else {}))
-        settings = settings_of(options, source.name)
+        told = source.describe()
+        settings = settings_of(options, source.name, told.get("model_fingerprint"), told.get("kept_from"))
         if options.what == "frequency":
             return frequency_of(source, settings=settings, **common)
         return clusters_of(source, k=options.clusters, settings=settings, **common)
@@ -211,7 +215,8 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
     if pairs and options.units is None:
         given["units"] = "words"
     encoder = open_encoder(model, **given)
-    settings = settings_of(options, encoder.name)
+    about = encoder.describe() if hasattr(encoder, "describe") else None
+    settings = settings_of(options, encoder.name, getattr(encoder, "model_fingerprint", None), about)
     budget: dict[str, Any] = {
         "batch_tokens": int(options.batch_tokens or getattr(encoder, "batch_tokens", None) or 8192)
     }
@@ -265,32 +270,38 @@ def encoder_options(model: str | None, options: argparse.Namespace) -> dict[str,
     return given
 
 
-def settings_of(options: argparse.Namespace, model: str) -> Settings:
-    from limbeck.analyze import Settings
+def settings_of(options: argparse.Namespace, model: str, fingerprint: object, about: Any) -> Settings:
+    from limbeck.analyze import Method, Settings
     from limbeck.repair import load_repairs
 
-    repairs = {Path(path).name: load_repairs(path, model=model) for path in options.repair or []}
+    repairs = {
+        Path(path).name: load_repairs(path, model=model, model_fingerprint=fingerprint) for path in options.repair or []
+    }
     if len(repairs) < len(options.repair or []):
         raise UsageError("Repairs must have names that differ; got two files or folders of one name: rename one.")
+    for path in options.repair or []:
+        note_other_units(path, about or {})
     return Settings(
-        methods=tuple(method_of(text, options.seed) for text in options.method),
+        methods=tuple(map(Method, options.method or [])),
         repairs=repairs,
         points=options.points,
-        fit_on=options.fit_on,
+        transductive=options.transductive,
         metric=options.metric,
         neighbors=options.neighbors,
         seed=options.seed,
     )
 
 
-def method_of(text: str, seed: int) -> Method:
-    """A method in short, cluster:27,12; or as `limbeck evaluate --transductive` has it, with names and chains."""
-    from limbeck.analyze import Method, parse_method
-    from limbeck.repair.methods import parse_repair
+def note_other_units(path: str, about: Mapping[str, Any]) -> None:
+    """Say where a repair was fitted on words and pieces are looked at, or the other way round."""
+    from limbeck.cli.evaluate_inputs import units_told
 
-    if "=" not in text and "+" not in text:
-        return parse_method(text)
-    return Method(text.partition(":")[0], made=parse_repair(text, seed=seed, option="--method"), written=text)
+    was, now = units_told(path).get("units"), about.get("encoder_settings", about).get("units")
+    if None not in (was, now) and was != now:
+        print(
+            f"limbeck: note: {path} was fitted on {was}, and {now} are looked at: fit one with --units {now}",
+            file=sys.stderr,
+        )
 
 
 def default_corpus() -> str:

@@ -182,8 +182,8 @@ def difference(claim: Claim) -> str:
     """A claim's number with its interval, on the scale of the tables: shares are in per cent there."""
     if claim.points:
         value, low, high = (100 * number for number in (claim.value, claim.low, claim.high))
-        return f"{value:+.1f} {claim.points} ({low:+.1f} to {high:+.1f})"
-    return f"{claim.value:+.3f} ({claim.low:+.3f} to {claim.high:+.3f})"
+        return f"{value:+z.1f} {claim.points} ({low:+z.1f} to {high:+z.1f})"  # z: no -0.0
+    return f"{claim.value:+z.3f} ({claim.low:+z.3f} to {claim.high:+z.3f})"
 
 
 def left_out(one: Analysis) -> Iterator[str]:

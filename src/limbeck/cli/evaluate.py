@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.evaluate_classify import add_classify_options, classify_options, draw_classified
 from limbeck.cli.evaluate_inputs import (
+    check_against,
     check_uses,
     fitted_repairs,
     names_of,
@@ -22,6 +23,8 @@ from limbeck.cli.evaluate_inputs import (
     repairs_by_name,
     unfitted_repairs,
 )
+from limbeck.cli.evaluate_words import add_word_options, word_options
+from limbeck.cli.methods import METHODS_TOLD
 from limbeck.cli.options import positive
 from limbeck.errors import InputError, UsageError, choose
 
@@ -31,19 +34,24 @@ if TYPE_CHECKING:
     from limbeck.evaluate.tuning import Tuning
 
 UNITS = ("pieces", "words")
-AGAINST_ALL = 6  #: with more columns than this each is compared with the first only
-EPILOG = """\
+ALL_PAIRS = 4  #: with more columns than this each is compared with one only
+EPILOG = f"""\
 A target is a model (a miniature, a Hugging Face id, a folder) or a file of word vectors. A sentence's vector is the
 mean of its pieces', or words', vectors at one layer, the last unless --layers says otherwise. For word similarity a
 model reads each word by itself; a vector file has a vector for it or not.
 
 --tasks are groups (sts: STS 2012-2016, STS-B and SICK-R, those that are there; wordsim: all sets of word pairs that
-are there; classify: RTE, CoLA, SST-2, MRPC, WiC, BoolQ, those that are there) or names, such as sts-b-dev, simlex-999
-or rte. Classification trains a small network on frozen vectors, as they are and after each repair; where no repair is
-asked for, after the global and the cluster-based one of Rajaee & Pilehvar (2021). --transductive fits a repair on the
-vectors of each task itself (of classification on its training part, see --fit), as METHOD or METHOD:NAME=VALUE,...;
-methods are those of `limbeck repair`, several with + between.
+are there; analogy: Google and MSR; relations: SemEval-2012 task 2; categorization: AP, BLESS, ESSLLI, Battig;
+classify-sentences: CR, MR, MPQA, SUBJ, TREC, SST-5; classify: these and RTE, CoLA, SST-2, MRPC, WiC, BoolQ,
+those that are there) or names, such as sts-b-dev, simlex-999 or rte. Classification trains a convolution over the
+words of a vector file, or a small network on frozen vectors of texts, as they are and after each repair; where no
+repair is asked for, of a model after the global and the cluster-based one of Rajaee & Pilehvar (2021).
 
+--method fits repairs on the vectors of each task: of classification on its training part, with --transductive on the
+very vectors that are scored. Similarity has no training part, and needs --transductive. --repair takes what was fitted
+on another text.
+
+{METHODS_TOLD}
 DIR then holds scores.csv (every metric, aggregation and subset), comparisons.csv, run.json; with --tune also
 tuning.csv and figures/; of classification classify.csv, epochs.csv (every start and epoch) and figures/.
 
@@ -51,10 +59,14 @@ examples:
   limbeck evaluate mini-bert mini-gpt2 --tasks sts --data data
   limbeck evaluate bert-base-uncased --tasks sts-b-dev --layers all --data data --out runs/layers
   limbeck evaluate mini-bert --tasks sts --data data --repair runs/repaired --out runs/repaired-sts
-  limbeck evaluate mini-bert --tasks sts --data data --transductive cluster:clusters=27,components=12
+  limbeck evaluate mini-bert --tasks sts --data data --method cluster:components=12 --transductive
   limbeck evaluate mini-bert --tasks sts --data data --tune --out runs/tuned
   limbeck evaluate mini-bert --tasks classify --data data --max-train 2500 --out runs/classified
   limbeck evaluate glove.6B.300d.txt fasttext.vec --tasks wordsim,sts --data data --oov mean
+  limbeck evaluate vectors/ glove.6B.300d.txt --tasks classify-sentences --data data --out runs/sentences
+  limbeck evaluate vectors/ --tasks sts --weighting sif --data data
+  limbeck evaluate vectors/ GoogleNews.bin --tasks wordsim,analogy,relations,categorization --data data --out runs/words
+  limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --preset web
 """
 
 
@@ -81,13 +93,20 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     group.add_argument("--fallback", metavar="FILE", help="with --oov fallback: vectors for words that have none")
     group.add_argument("--case", help="of words looked up in vector files: either (default), keep, lower")
+    group.add_argument(
+        "--weighting", metavar="HOW", help="of a text's words in vector files (sts): mean (default), or sif"
+    )
+    group.add_argument("--counts", metavar="FILE", help="with --weighting sif: a word and its count a line")
     group.add_argument("--missing", default="zero", metavar="HOW", help="texts without a vector: zero (default), drop")
     group = parser.add_argument_group("repairs")
     group.add_argument(
         "--repair", nargs="+", default=[], metavar="R", help="fitted repairs: files, or run folders of `limbeck repair`"
     )
     group.add_argument(
-        "--transductive", nargs="+", default=[], metavar="M", help="repairs to fit on each task's own vectors"
+        "--method", nargs="+", action="extend", default=[], metavar="M", help="repairs to fit on each task, see below"
+    )
+    group.add_argument(
+        "--transductive", action="store_true", help="fit --method's repairs on the very vectors that are scored"
     )
     group.add_argument("--tune", action="store_true", help="find clusters and components on --tune-on, then use them")
     group.add_argument("--tune-on", default="sts-b-dev", metavar="TASK", help="development set (default: sts-b-dev)")
@@ -100,9 +119,15 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--aggregation", default="pooled", metavar="HOW", help="of subsets: pooled (default), mean, weighted"
     )
     group.add_argument(
+        "--against",
+        metavar="NAME",
+        help="compare each column with this one (default: every two; of more than 4 each with the first)",
+    )
+    group.add_argument(
         "--draws", type=positive, default=1000, metavar="N", help="of the bootstrap (1000; comparisons take more)"
     )
     group.add_argument("--seed", type=int, default=0, help="of the bootstrap, and of the clusters scored (default: 0)")
+    add_word_options(parser)
     add_classify_options(parser)
     group = parser.add_argument_group("run")
     group.add_argument("--out", type=Path, metavar="DIR", help="folder to write; it must be new")
@@ -119,7 +144,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Check everything, score every target on every task, compare, print and write."""
     from limbeck.cli.evaluate_summary import print_summary
-    from limbeck.evaluate.suites import find_tasks
+    from limbeck.evaluate.suites import averaged, find_tasks
     from limbeck.run.folder import RunFolder, check_target
 
     began = time.monotonic()
@@ -130,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--tasks must name at least one task or group, got none: sts, wordsim or a task's name.")
     check_uses(options, {suite.group for suite, _ in tasks})
     development = tuning_task(options) if options.tune else None
-    unfitted = unfitted_repairs(options.transductive, options.seed)
+    unfitted = unfitted_repairs(options.method, options.seed)
     for path in options.repair:
         if not Path(path).expanduser().exists():
             raise InputError(
@@ -154,13 +179,16 @@ def run(options: argparse.Namespace) -> int:
             tuned += found
             chosen = chosen_repairs(found, options.seed)
             repairs.append(repairs_by_name(fitted=own, on_the_task=unfitted, tuned=chosen))
+        if options.against is not None:
+            check_against(options.against, targets, repairs, {suite.group for suite, _ in tasks})
         for suite, task in tasks:
             columns: list[Scored] = []
             for target, own in zip(targets, repairs, strict=True):
                 say(f"{target.name}: {task.name}", options)
                 columns += suite.scores(task, target, own, wishes)
             scores.append((suite, columns))
-        compared = comparisons(scores, wishes)
+        scores += averaged(scores, wishes)
+        compared = comparisons(scores, wishes, options.against)
         if folder is not None:
             write(folder.unfinished, scores, compared, tuned)
             told = account(options, targets, tasks, scores, seconds=time.monotonic() - began)
@@ -186,6 +214,8 @@ def wishes_of(options: argparse.Namespace) -> Wishes:
         choose(options.metric, METRICS, what="--metric")
     choose(options.aggregation, AGGREGATIONS, what="--aggregation")
     choose(options.missing, ("zero", "drop"), what="--missing")
+    if options.weighting is not None:
+        choose(options.weighting, ("mean", "sif"), what="--weighting")
     return Wishes(
         metric=options.metric,
         aggregation=options.aggregation,
@@ -194,6 +224,7 @@ def wishes_of(options: argparse.Namespace) -> Wishes:
         seed=options.seed,
         progress=not options.quiet,
         classify=classify_options(options),
+        words=word_options(options),
     )
 
 
@@ -210,7 +241,7 @@ def check_options(options: argparse.Namespace) -> None:
         if (typed := getattr(options, name)) is None:
             continue
         if not options.tune:
-            raise UsageError(f"--{name} says what --tune tries, got no --tune: add it, or name it in --transductive.")
+            raise UsageError(f"--{name} says what --tune tries, got no --tune: add it, or name it in --method.")
         setattr(options, name, numbers(typed, what=f"--{name}"))
 
 
@@ -262,8 +293,11 @@ def chosen_repairs(tuned: Sequence[Tuning], seed: int) -> dict[str, Any]:
 # --- results -------------------------------------------------------------------------------------
 
 
-def comparisons(scores: Sequence[tuple[Suite, Sequence[Scored]]], wishes: Wishes) -> list[dict[str, Any]]:
-    """Every two columns of every task, or with many columns each and the first, with Holm's correction over all."""
+def comparisons(
+    scores: Sequence[tuple[Suite, Sequence[Scored]]], wishes: Wishes, against: str | None = None
+) -> list[dict[str, Any]]:
+    """Every two columns of every task with Holm's correction over all; each and the one that `against` names, or with
+    many columns each and the first."""
     from dataclasses import asdict, replace
     from itertools import combinations
 
@@ -272,9 +306,12 @@ def comparisons(scores: Sequence[tuple[Suite, Sequence[Scored]]], wishes: Wishes
 
     several: list[tuple[Suite, Scored, Scored]] = []
     for suite, columns in scores:
-        of_first = ((columns[0], other) for other in columns[1:])
-        pairs = of_first if len(columns) > AGAINST_ALL else combinations(columns, 2)
-        several += [(suite, one, other) for one, other in pairs]
+        pairs = list(combinations(columns, 2))
+        if against is not None or len(columns) > ALL_PAIRS:
+            names = [column.target for column in columns]
+            one = columns[0 if against is None else names.index(choose(against, names, what="--against"))]
+            pairs = [(one, other) for other in columns if other is not one]
+        several += [(suite, *pair) for pair in pairs]
     wishes = replace(wishes, draws=draws_for(len(several), wishes.draws))
     rows: list[dict[str, Any]] = []
     with Progress("comparing", total=len(several), unit="pairs", show=wishes.progress and bool(several)) as shown:

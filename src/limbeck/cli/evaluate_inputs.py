@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limbeck.cli.evaluate_words import WORDS, check_word_uses
 from limbeck.cli.options import count, positive
 from limbeck.errors import LimbeckError, UsageError
 
@@ -27,6 +28,7 @@ def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:
     from limbeck.run.sources import is_static
 
     static = [is_static(thing) for thing in options.target]
+    check_word_uses(options, groups, static)
     of_models = {"layers": "table", "units": "words", "special": False, "keep_first": False}  # as files have it anyway
     for name, same in of_models.items():
         if all(static) and getattr(options, name) not in (None, False, same):
@@ -35,26 +37,60 @@ def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:
         if options.case is not None or options.fallback is not None:
             name = "case" if options.case is not None else "fallback"
             raise UsageError(f"--{name} is about words looked up in vector files, got models only: leave it out.")
-        if options.oov is not None and "wordsim" not in groups:
-            raise UsageError("--oov is of use to a model for word similarity only, got no such task: leave it out.")
-    elif options.oov is not None and groups <= {"classify"}:
-        raise UsageError("--oov is about similarity, for classification words without a vector are left out: leave it.")
+        if options.oov is not None and not groups & WORDS:
+            raise UsageError("--oov is of use to a model for tasks of words only, got none: leave it out.")
+    elif options.oov is not None and groups <= {"classify", "classify-sentences"} and options.classifier == "mlp":
+        raise UsageError("--oov is not heeded by --classifier mlp, words without a vector are left out: leave it.")
+    learning = [group for group in groups if group.startswith("classify")]
+    if options.method and not options.transductive and len(learning) < len(groups):
+        raise UsageError(
+            "--method must be fitted on the very vectors that are scored where a task has no training part: add "
+            "--transductive, or fit it on a text with `limbeck repair` and give --repair."
+        )
+    if options.transductive and not options.method and not learning:
+        raise UsageError("--transductive is about --method, got none: add it, or leave this out.")
+    if options.weighting is not None or options.counts is not None:
+        name = "weighting" if options.weighting is not None else "counts"
+        if not any(static) or "sts" not in groups:
+            raise UsageError(f"--{name} is about texts (sts) and vector files, got none of one: leave it out.")
+        if options.counts is not None and options.weighting != "sif":
+            raise UsageError("--counts is for --weighting sif, got another weighting: add it, or leave --counts out.")
+        if options.tune:
+            raise UsageError(f"--{name} does not go with --tune, which tunes plain means: leave one out.")
     for name, default in (("layers", "-1"), ("units", "pieces"), ("oov", "drop"), ("case", "either")):
         if getattr(options, name) is None:
             setattr(options, name, default)
 
 
+def check_against(name: str, targets: Sequence[Target], repairs: Sequence[Mapping[str, Any]], groups: Set[str]) -> None:
+    """Refuse what no column will be called before any is scored; classification may have repairs of its own."""
+    from limbeck.errors import choose
+    from limbeck.evaluate.sweeping import name_of
+
+    if any(group.startswith("classify") for group in groups):
+        return
+    both = zip(targets, repairs, strict=True)
+    names = [name_of(target, layer, repair) for target, own in both for layer in target.layers for repair in own]
+    choose(name, names, what="--against")
+
+
 def open_target(thing: str, name: str, options: argparse.Namespace) -> Target:
     from limbeck.encoders import load_encoder
     from limbeck.evaluate.targets import ModelTarget, TableTarget
+    from limbeck.evaluate.web import as_loaded
     from limbeck.run.sources import is_static
     from limbeck.vectors import StaticVectors
+    from limbeck.vectors.word_counts import read_counts
 
     common: dict[str, Any] = {"name": name, "language": options.language, "lowercase": options.lowercase}
+    if is_static(thing) and options.preset == "web":
+        return TableTarget(as_loaded(StaticVectors.load(thing)), oov="mean", case="keep", **common)
     if is_static(thing):
         fallback = None if options.fallback is None else StaticVectors.load(options.fallback)
         vectors = StaticVectors.load(thing)
-        return TableTarget(vectors, oov=options.oov, case=options.case, fallback=fallback, **common)
+        counts = None if options.counts is None else read_counts(Path(options.counts))
+        common |= {"fallback": fallback, "weighting": options.weighting or "mean", "counts": counts}
+        return TableTarget(vectors, oov=options.oov, case=options.case, **common)
     common["oov"] = "drop" if options.oov == "fallback" else options.oov  # whose vectors are of another space
     settings = ("layers", "units", "special", "keep_first", "device", "dtype", "batch_tokens", "revision")
     given = {name: getattr(options, name) for name in (*settings, "trust_remote_code")}
@@ -144,12 +180,12 @@ def repairs_by_name(**kinds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unfitted_repairs(texts: Sequence[str], seed: int) -> dict[str, Any]:
-    """What --transductive names, to be fitted on each task."""
+    """What --method names, to be fitted on each task."""
     if not texts:
         return {}  # scikit-learn is needed for repairs only
     from limbeck.repair.methods import parse_repair
 
-    return {text: parse_repair(text, seed=seed, option="--transductive") for text in texts}
+    return {text: parse_repair(text, seed=seed, option="--method") for text in texts}
 
 
 def numbers(text: str, *, what: str) -> list[int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from limbeck.cli.evaluate_classify import classified_table
 from limbeck.evaluate.significance import ALPHA, smallest_p
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ def print_summary(
     console = Console(width=None if Console().is_terminal else 120)
     for one in tuned:
         console.print(tuned_table(one), markup=False)
-    console.print(score_table(scores), markup=False)
+    first = compared[0]["other"] if compared else ""  # the one that all others are compared with
+    shown = [row for row in compared if row["other"] == first]
+    console.print(score_table(scores, shown), markup=False)
     if averaged := averages(scores):
         console.print(average_table(averaged), markup=False)
-    first = scores[0][1][0].target
-    shown = [row for row in compared if row["other"] == first]
+    if classified := classified_table([score for _, columns in scores for score in columns]):
+        console.print(classified, markup=False)
     if shown:
         console.print(comparison_table(shown, first, len(compared)), markup=False)
     for note in notes_of(scores):
@@ -53,7 +56,9 @@ def notes_of(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> Table:
+def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]], compared: Sequence[Mapping[str, Any]] = ()) -> Table:
+    """All scores; those that differ from the one they are compared with are marked."""
+    marked = {(row["task"], row["target"]) for row in compared if row["p_holm"] < ALPHA}
     table = _table("", "task", "target", "metric", "score", "95 % interval", "n", "coverage")
     for _, columns in scores:
         for place, score in enumerate(columns):
@@ -61,12 +66,15 @@ def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> Table:
                 score.task if not place else "",
                 score.target,
                 score.metric,
-                number(score.value),
+                number(score.value) + (" *" if (score.task, score.target) in marked else "  " if marked else ""),
                 interval(score.low, score.high),
                 f"{score.n:,}",
                 f"{100 * score.coverage:.1f} %",
                 end_section=place == len(columns) - 1,
             )
+    if marked:
+        told = f"* differs from {compared[0]['other']} on what both have: p (Holm) < {ALPHA}"
+        table.caption, table.caption_justify = told, "left"
     return table
 
 

@@ -29,7 +29,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, several: bool, layers:
     group.add_argument(
         "--layers", help=f'for example "0,3-5,-1"; "table" is the bare embedding table (default: {layers})'
     )
-    group.add_argument("--pooling", metavar="KIND", help="pieces to words: mean (default), first, last, sum, max")
+    group.add_argument("--pooling", metavar="KIND", help="pieces to words: mean (default), first, last, sum, max, min")
     group.add_argument("--units", metavar="UNIT", help="what gets a vector: words (default), pieces or characters")
     group.add_argument("--window", type=positive, metavar="N", help="most pieces read at once (default: the model's)")
     group.add_argument("--context", type=count, metavar="K", help="let each word see K words on each side only")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.measure import add_measure_options, settings_of
+from limbeck.cli.methods import METHODS_TOLD
 from limbeck.cli.options import (
     add_corpus_options,
     add_model_options,
     add_pass_options,
     count,
     need_source,
-    positive,
     source_options,
 )
 from limbeck.cli.running import describe, opened, started
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from limbeck.run.repair import Repaired, RepairSettings, Subject
     from limbeck.stream import Plan
 
-EPILOG = """\
-methods: center, scaled-center, standardize, all-but-the-top, cluster, whiten; several are applied in their order
-
+EPILOG = f"""\
+{METHODS_TOLD}
 DIR then holds repairs/LAYER.safetensors, before/ and after/ (each a run folder of `limbeck measure`), local.csv
 (isotropy by number of clusters), space.csv and space.parquet (first components and word frequency), run.json, figures/
 and state/; of static vectors also vectors/, the file repaired.
@@ -35,9 +34,9 @@ Without --corpus a table is repaired by itself, every row alike: a file of stati
 input embeddings of a model. On a text every occurrence counts, so that frequent words weigh more.
 
 examples:
-  limbeck repair --model bert-base-cased --corpus text.txt --method all-but-the-top --components 15 --out runs/global
-  limbeck repair --model gpt2 --corpus text.txt --method cluster --clusters 10 --components 30 --out runs/cluster
-  limbeck repair --model mini-bert --corpus sample --layers -1 --method standardize all-but-the-top --out runs/chain
+  limbeck repair --model bert-base-cased --corpus text.txt --method all-but-the-top:components=15 --out runs/global
+  limbeck repair --model gpt2 --corpus text.txt --method cluster:clusters=10,components=30 --out runs/cluster
+  limbeck repair --model mini-bert --corpus sample --layers -1 --method standardize+all-but-the-top --out runs/chain
   limbeck repair --model glove.6B.300d.txt --method whiten --counts counts.txt --weights frequency --out runs/glove
   limbeck repair --model gpt2 --layers table --method center --out runs/table
   limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs/other
@@ -53,22 +52,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     group = parser.add_argument_group("repair")
-    group.add_argument(
-        "--method", nargs="+", action="extend", required=True, metavar="NAME", help="what to do, in order; see below"
-    )
-    group.add_argument(
-        "--components",
-        type=count,
-        metavar="N",
-        help="directions to remove: all-but-the-top (default: a hundredth of the dimensions), cluster (12)",
-    )
-    group.add_argument("--clusters", type=positive, metavar="K", help="of cluster (27)")
-    group.add_argument(
-        "--projection", metavar="KIND", help="of all-but-the-top: centered (default), or uncentered as first published"
-    )
-    group.add_argument(
-        "--init", metavar="KIND", help="first centers of cluster: k-means++ (default), or random as published"
-    )
+    group.add_argument("--method", required=True, metavar="M", help="METHOD[:NAME=VALUE,...][+METHOD...], see below")
     group.add_argument(
         "--counts",
         metavar="FILE",
@@ -131,11 +115,7 @@ def repair_settings_of(options: argparse.Namespace) -> RepairSettings:
     from limbeck.run.repair import RepairSettings
 
     settings = RepairSettings(
-        methods=tuple(options.method),
-        components=options.components,
-        clusters=options.clusters,
-        projection=options.projection,
-        init=options.init,
+        method=options.method,
         weights=options.weights,
         local_points=options.local_points,
         measure=settings_of(options),

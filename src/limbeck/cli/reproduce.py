@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from limbeck.corpus import Corpus
     from limbeck.reproduce.findings import Finding, Paper, Source
     from limbeck.reproduce.results import Reproduction
+    from limbeck.reproduce.space_subjects import Part
     from limbeck.reproduce.space_wanted import Wanted
     from limbeck.tables import Columns
 
@@ -30,8 +31,9 @@ papers: {papers}
 Without --model the miniatures of the package are measured, without --corpus its sample corpus. DIR then holds
 findings.json and findings.md (each claim: held, not held, too close to call, cannot be shown; by which rule, with
 which numbers), figures/, and the numbers: runs/, a folder of `limbeck measure` for each model; tables/, for papers
-about embedding tables (bis2021), which need no pass through the model; or spaces/, for papers about repairs
-(rajaee2021), where every part that was measured is kept, so that a run that was stopped goes on with --existing resume.
+about embedding tables (bis2021), which need no pass through the model; spaces/, for papers about repairs
+(rajaee2021), and parents/, for papers about static vectors (gupta2021), where every part that was measured is kept, so
+that a run that was stopped goes on with --existing resume.
 
 examples:
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
@@ -45,20 +47,30 @@ examples:
   limbeck reproduce rajaee2021 --data data --quick --out runs/quick
   limbeck reproduce bis2021 --out runs/bis2021
   limbeck reproduce bis2021 --model bert-base-cased glove.6B.300d.txt --data similarity-sets --out runs/tables
+  limbeck reproduce gupta2021 --data data --corpus text.txt --out runs/gupta2021
+  limbeck reproduce gupta2021 --data data --corpus text.txt --model bert-base-uncased glove.txt --out runs/static
+  limbeck reproduce gupta2021 --data data --quick --out runs/quick
 """
 #: source of a paper's claims -> options that it has no use for
-CAPS = ("quick", "max_pairs", "seeds", "max_train", "starts", "count_in")  #: of spaces alone
+CAPS = ("quick", "max_pairs", "seeds", "max_train", "starts", "count_in")  #: of spaces alone, or nearly
+TRAINING = ("epochs", "min_count", "sentences")  #: of parents alone
 IDLE: dict[Source, tuple[str, ...]] = {
-    "runs": ("data", "early", *CAPS),
+    "runs": ("early", *CAPS, *TRAINING),
     "tables": (
-        *CAPS,
+        *CAPS, *TRAINING,
         "revision", "layers", "pooling", "units", "window", "context", "targets", "keep_first", "special", "stack",
         "device", "dtype", "trust_remote_code", "text_unit", "batch_tokens", "workers", "senses", "sense_label",
         "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass", "no_text",
     ),
+    "parents": (
+        "early", "max_pairs", "seeds", "count_in", "layers", "units", "context", "targets", "special", "text_unit",
+        "senses", "sense_label", "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass",
+        "no_text",
+    ),
     "spaces": (
-        "early", "layers", "pooling", "units", "context", "targets", "special", "stack", "text_unit", "senses",
-        "sense_label", "workers", "min_contexts", "max_words", "mev_words", "max_contexts", "two_pass", "no_text",
+        *TRAINING, "early", "layers", "pooling", "units", "context", "targets", "special", "stack", "text_unit",
+        "senses", "sense_label", "workers", "min_contexts", "max_words", "mev_words", "max_contexts", "two_pass",
+        "no_text",
     ),
 }  # fmt: skip
 #: source of a paper's claims -> what they are tried on, in words
@@ -66,6 +78,7 @@ TRIED_ON: dict[Source, str] = {
     "runs": "run folders of all layers",
     "tables": "embedding tables, and reads no layer",
     "spaces": "pieces of a text at all layers, before and after repair",
+    "parents": "static vectors that are made from parents and a text",
 }
 #: options that say how a run goes, and change no number -> how many words follow them
 HOW = {"--existing": 1, "--quiet": 0, "--debug": 0, "--workers": 1}
@@ -93,15 +106,24 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="labelled corpus in which the senses of words are counted (default: the corpus itself, if it has labels)",
     )
     group.add_argument("--sense-label", metavar="NAME", help="label that tells the sense (default: sense, else class)")
-    group = parser.add_argument_group("data (bis2021, rajaee2021)")
+    group = parser.add_argument_group("data")
     group.add_argument(
         "--data",
         type=Path,
         metavar="DIR",
-        help="folder with files, anywhere in it: word-similarity sets (bis2021); sentence similarity, classification, "
-        "a treebank and SemCor (rajaee2021)",
+        help="folder with files, anywhere in it: word-similarity sets (bis2021, gupta2021; ethayarajh2019 with "
+        "analogies and categories, for its Table 1); sentence similarity, classification, a treebank and SemCor "
+        "(rajaee2021); classification (gupta2021)",
     )
-    group = parser.add_argument_group("repairs (rajaee2021)")
+    group = parser.add_argument_group("static vectors (gupta2021)")
+    group.add_argument("--epochs", type=positive, metavar="N", help="of X2Static (10; with other presets their own)")
+    group.add_argument(
+        "--min-count", type=positive, metavar="N", help="occurrences that a word needs (5; with other presets 10)"
+    )
+    group.add_argument(
+        "--sentences", type=positive, metavar="N", help="of the text on which other contexts are tried (5000)"
+    )
+    group = parser.add_argument_group("repairs (rajaee2021), of which gupta2021 too has --quick, --max-train, --starts")
     group.add_argument("--quick", action="store_true", help="a little of everything, to see it run: no number counts")
     group.add_argument("--max-pairs", type=positive, metavar="N", help="sentence pairs of each set (default: all)")
     group.add_argument("--seeds", type=positive, metavar="N", help="clusterings that are averaged (5)")
@@ -125,7 +147,8 @@ def run(options: argparse.Namespace) -> int:
     paper = paper_named(options.paper)
     options.model = options.model or list(paper.models)
     refuse_idle(paper.source, options)
-    gathered = {"runs": from_runs, "tables": from_tables, "spaces": from_spaces}[paper.source](paper, options)
+    ways = {"runs": from_runs, "tables": from_tables, "spaces": from_spaces, "parents": from_parents}
+    gathered = ways[paper.source](paper, options)
     if gathered is None:  # a dry run
         return 0
     found, files = gathered
@@ -144,6 +167,7 @@ def refuse_idle(source: Source, options: argparse.Namespace) -> None:
 
 def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Measure each model as `limbeck measure` does, and judge by the run folders."""
+    from limbeck.reproduce.component_vectors import find_nine_sets
     from limbeck.reproduce.results import evaluate
     from limbeck.reproduce.text import default_corpus
 
@@ -153,6 +177,7 @@ def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     targets = folders_of(options.out / "runs", options.model)
     check_page(paper, options)
     check_out(options)
+    sets = find_nine_sets(options.data)  # a wrong folder is told before anything is measured
     options.corpus = options.corpus or [str(default_corpus())]
     check_before(targets, options)
     if options.dry_run:
@@ -162,9 +187,44 @@ def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     senses = senses_of(options)
     for model, target in zip(options.model, targets, strict=True):
         measure_into(target, model, settings, options, summary=False)
-    found = evaluate(paper, targets, senses=senses, command=command_of(options.typed))
+    static = components_of(options, targets, *sets)
+    found = evaluate(paper, targets, senses=senses, static=static, command=command_of(options.typed))
     words = sorted(senses)
-    return found, {"senses.csv": {"word": words, "senses": [senses[word] for word in words]} if senses else {}}
+    scores = table_of_components(found)
+    return found, {
+        "senses.csv": {"word": words, "senses": [senses[word] for word in words]} if senses else {},
+        "static.csv": scores,
+    }
+
+
+def components_of(
+    options: argparse.Namespace, targets: Sequence[Path], sets: Mapping[str, Any], missing: str
+) -> list[Part | str]:
+    """Table 1 of ethayarajh2019: of each model the scores of its static vectors, or why there are none."""
+    import json
+
+    from limbeck.reproduce.component_gather import gather_components
+
+    if not sets:
+        return [missing] * len(targets)
+    given = source_options(options) | {"max_contexts": options.max_contexts, "seed": options.seed}
+    given.pop("text_unit", None)
+    models = {
+        model: json.loads((target / "run.json").read_text(encoding="utf-8"))
+        for model, target in zip(options.model, targets, strict=True)
+    }
+    if not options.quiet:
+        print("static vectors of principal components", file=sys.stderr)
+    return gather_components(
+        models, options.corpus, sets, given, folder=options.out / "static", resume=options.existing == "resume"
+    )
+
+
+def table_of_components(found: Reproduction) -> Columns:
+    from limbeck.analyze.result import columns_of
+
+    parts = {one.name: one.static for one in found.subjects if one.static is not None}
+    return columns_of([{"model": name, **row} for name, part in parts.items() for row in part.rows("scores")])
 
 
 def from_tables(paper: Paper, options: argparse.Namespace) -> Gathered | None:
@@ -233,6 +293,83 @@ def from_spaces(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     ]
     found = try_on(paper, models, command=command_of(options.typed))
     return found, {f"spaces/{name}": columns for name, columns in columns_of_models(models).items()}
+
+
+def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
+    """Make each parent's static vectors part by part, and score them; what is kept from before is taken."""
+    from limbeck.encoders.loading import check_model
+    from limbeck.reproduce.results import try_on
+    from limbeck.reproduce.static_gather import gather, gather_file
+    from limbeck.reproduce.static_subjects import columns_of_parents
+    from limbeck.run.folder import EXISTING
+    from limbeck.run.presets import preset_named
+    from limbeck.run.sources import is_static
+
+    preset_named(options.preset)
+    choose(options.existing, EXISTING, what="--existing")
+    names = [folder.name for folder in folders_of(Path(), options.model)]
+    for model in options.model:
+        if not is_static(model):
+            check_model(model)
+    check_page(paper, options)
+    check_out(options)
+    wanted = parents_wanted_of(options)
+    if options.dry_run:
+        for name in names:
+            describe_parent(name, wanted)
+        return None
+    parents: list[Any] = []
+    shared: dict[int, dict[str, Any]] = {}  # baselines of the text, by dimension
+    for model, name in zip(options.model, names, strict=True):
+        if is_static(model):
+            parents.append(gather_file(model, wanted, name=name))
+            continue
+        folder = options.out / "parents" / name
+        parents.append(gather(model, wanted, shared, name=name, folder=folder, resume=options.existing == "resume"))
+    found = try_on(paper, parents, command=command_of(options.typed))
+    return found, {f"parents/{name}": columns for name, columns in columns_of_parents(parents).items()}
+
+
+def parents_wanted_of(options: argparse.Namespace) -> Any:
+    """What is asked of every parent."""
+    from dataclasses import replace
+
+    from limbeck.reproduce.static_gather import find_sentence_tasks, missing_data
+    from limbeck.reproduce.static_scores import find_word_sets
+    from limbeck.reproduce.static_wanted import QUICK, Caps, Wanted
+    from limbeck.reproduce.text import default_corpus
+    from limbeck.run.sources import CORPUS_OPTIONS
+
+    given = source_options(options)
+    text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}
+    asked = {"epochs": options.epochs, "min_count": options.min_count, "sentences": options.sentences,
+             "train": options.max_train, "starts": options.starts}  # fmt: skip
+    sets = find_word_sets(options.data)
+    tasks, lacking = find_sentence_tasks(options.data)
+    return Wanted(
+        sets=sets,
+        classify=tasks,
+        missing=missing_data(sets, lacking),
+        corpus=options.corpus or [str(default_corpus())],
+        text=text,
+        encoder=given,
+        caps=replace(
+            QUICK if options.quick else Caps(), **{k: value for k, value in asked.items() if value is not None}
+        ),
+        preset=options.preset,
+        seed=options.seed,
+        progress=not options.quiet,
+        workers=options.workers or 0,
+    )
+
+
+def describe_parent(name: str, wanted: Any) -> None:
+    """--dry-run: what would be made, and what cannot be."""
+    from limbeck.reproduce.static_subjects import PARTS
+
+    for part, what in PARTS.items():
+        lacking = wanted.missing.get("classify" if part == "classify" else "similarity")
+        print(f"{name}: {what}" + (f": not made, it {lacking}" if lacking else ""))
 
 
 def wanted_of(options: argparse.Namespace) -> Wanted:

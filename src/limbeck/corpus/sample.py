@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 SAMPLE = "sample"  #: how it is named on the command line and in records
+LICENCE = "CC0 1.0"
 
 
 def sample_path() -> Path:

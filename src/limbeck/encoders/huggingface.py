@@ -7,6 +7,7 @@ import inspect
 import itertools
 import json
 from collections.abc import Collection, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +42,7 @@ class HuggingFaceEncoder:
     model, tokenizer  as loaded; the model is moved to device and dtype in place, a head (of a language
                       model, say) is left aside
     layers            None for all; else like "0", "3-5", "-1", "table", or several with commas between
-    pooling           pieces to words: mean, first, last, sum, max
+    pooling           pieces to words: mean, first, last, sum, max, min
     window            most pieces the model reads at once, special tokens included; None: the model's own
     stack             for encoder-decoders: "encoder", or "decoder", which is fed the same pieces
     batch_tokens      most padded pieces in one forward pass
@@ -158,6 +159,13 @@ class HuggingFaceEncoder:
     @property
     def prepare(self) -> PiecePreparer:
         return self._prepare
+
+    def with_special(self) -> HuggingFaceEncoder:
+        """The same encoder with special tokens among its units, words too: see `PiecePreparer.with_special`."""
+        made = copy(self)
+        made._prepare = self._prepare.with_special()
+        made.__dict__.pop("fingerprint", None)
+        return made
 
     def describe(self) -> dict[str, Any]:
         """Every setting that a reader needs to make the same vectors."""
@@ -319,7 +327,7 @@ def choose_device(device: str) -> torch.device:
 def choose_batch_tokens(device: torch.device) -> int:
     """Padded pieces in one forward pass; on a GPU about one for each MiB it has, so that all layers find room."""
     if device.type == "cuda":
-        return int(min(65_536, max(4096, torch.cuda.get_device_properties(device).total_memory >> 20)))
+        return int(min(131_072, max(4096, torch.cuda.get_device_properties(device).total_memory >> 20)))
     return BATCH_TOKENS.get(device.type, 4096)
 
 

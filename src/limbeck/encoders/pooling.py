@@ -13,7 +13,7 @@ from limbeck.encoders.protocol import Ints
 from limbeck.errors import choose
 from limbeck.transfer import send
 
-POOLINGS = ("mean", "first", "last", "sum", "max")
+POOLINGS = ("mean", "first", "last", "sum", "max", "min")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Pooling:
         """`row`, `first`, `count`: window in the batch, first piece in it, number of pieces of each unit."""
         choose(kind, POOLINGS, what="pooling")
         begin = row * length + first
-        several = np.flatnonzero(count > 1) if kind in ("mean", "sum", "max") else np.zeros(0, dtype=np.int64)
+        several = np.flatnonzero(count > 1) if kind not in ("first", "last") else np.zeros(0, dtype=np.int64)
         sizes = count[several]
         bounds = np.cumsum(sizes) - sizes
         parts = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(begin[several] - bounds, sizes)
@@ -56,6 +56,9 @@ class Pooling:
                 parts = flat.index_select(0, self.parts)
                 parts = parts if parts.dtype == torch.float64 else parts.float()
                 order = torch.arange(len(parts), device=parts.device)
-                pooled = functional.embedding_bag(order, parts, self.bounds, mode=self.kind)
+                if self.kind == "min":  # no bag knows the least: it is the greatest of the opposites
+                    pooled = -functional.embedding_bag(order, -parts, self.bounds, mode="max")
+                else:
+                    pooled = functional.embedding_bag(order, parts, self.bounds, mode=self.kind)
                 out[layer].index_copy_(0, self.rows, pooled.to(out.dtype))
         return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import chain, compress
 
@@ -123,6 +124,14 @@ class PiecePreparer:
         )
         return self._specials_too(prepared) if self.special and len(prepared) else prepared
 
+    def with_special(self) -> PiecePreparer:
+        """The same with special tokens among its units, where these are words too, called "" then."""
+        if self.context is not None or self.targets is not None or self.label is not None:
+            raise UsageError("special tokens stand around a whole text: leave context and targets out.")
+        made = copy(self)
+        made.special = True
+        return made
+
     def _specials_too(self, prepared: Prepared) -> Prepared:
         """The same with the special tokens around each text among its units."""
         turn = np.flatnonzero(np.append(True, np.diff(prepared.texts) != 0))  # each text's first unit
@@ -137,15 +146,22 @@ class PiecePreparer:
         position = np.concatenate(
             [SPECIAL_POSITION + heads, prepared.positions, SPECIAL_POSITION + len(self.aligner.prefix) + tails]
         )
+        count = np.ones(len(beside), dtype=np.int64)
+        count[len(before) : len(before) + len(prepared)] = prepared.unit_count
         order = np.argsort(beside, kind="stable")
         beside, place = beside[order], place[order]
         window = prepared.unit_window[beside]
+        if self.units == "words":
+            names = [""] * len(before) + list(prepared.strings) + [""] * len(after)
+            strings = [names[row] for row in order.tolist()]
+        else:
+            strings = self._tokens(prepared.pieces[prepared.window_starts[window] + place])
         return replace(
             prepared,
             unit_window=window,
             unit_first=place,
-            unit_count=np.ones(len(order), dtype=np.int64),
-            strings=self._tokens(prepared.pieces[prepared.window_starts[window] + place]),
+            unit_count=count[order],
+            strings=strings,
             sentences=prepared.sentences[beside],
             positions=position[order],
             texts=prepared.texts[beside],

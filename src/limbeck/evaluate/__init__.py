@@ -20,11 +20,14 @@ from limbeck.evaluate.classifying import (
     classify,
     classify_table,
     classify_tasks,
+    convolve,
     epoch_table,
     published_repairs,
 )
 from limbeck.evaluate.correlation import correlation, cosines
 from limbeck.evaluate.evaluation import compare, compare_all, evaluate
+from limbeck.evaluate.item_score import ItemScore, compare_items
+from limbeck.evaluate.mean_score import FIVE, MeanScore, compare_means, mean_score
 from limbeck.evaluate.score import Estimate, Score, table
 from limbeck.evaluate.significance import (
     Comparison,
@@ -36,6 +39,7 @@ from limbeck.evaluate.significance import (
 )
 from limbeck.evaluate.sts import sentence_similarities
 from limbeck.evaluate.task import File, Pairs, Task
+from limbeck.evaluate.word_task import Categories, Questions, Relation, Relations, WordTask, word_tasks
 from limbeck.evaluate.wordsim import word_similarities
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from limbeck.evaluate.sweeping import sweep
     from limbeck.evaluate.targets import ModelTarget, TableTarget
     from limbeck.evaluate.tuning import Tuning, tune
+    from limbeck.evaluate.word_suite import evaluate_words
 
 #: public name -> module
 _LATER = {
@@ -51,11 +56,14 @@ _LATER = {
     "Tuning": "tuning",
     "enhancement": "enhanced",
     "enhancement_table": "enhanced",
+    "evaluate_words": "word_suite",
     "sweep": "sweeping",
     "tune": "tuning",
 }
 
 __all__ = [
+    "FIVE",
+    "Categories",
     "Classified",
     "ClassifySet",
     "ClassifyTask",
@@ -63,26 +71,37 @@ __all__ = [
     "Estimate",
     "Examples",
     "File",
+    "ItemScore",
+    "MeanScore",
     "ModelTarget",
     "Pairs",
+    "Questions",
+    "Relation",
+    "Relations",
     "Score",
     "TableTarget",
     "Task",
     "Tuning",
+    "WordTask",
     "bootstrap_interval",
     "classify",
     "classify_table",
     "classify_tasks",
     "compare",
     "compare_all",
+    "compare_items",
+    "compare_means",
+    "convolve",
     "correlation",
     "cosines",
     "enhancement",
     "enhancement_table",
     "epoch_table",
     "evaluate",
+    "evaluate_words",
     "fisher_interval",
     "holm",
+    "mean_score",
     "paired_bootstrap",
     "paired_permutation",
     "published_repairs",
@@ -92,6 +111,7 @@ __all__ = [
     "tasks",
     "tune",
     "word_similarities",
+    "word_tasks",
 ]
 
 

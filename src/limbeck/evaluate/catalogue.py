@@ -123,7 +123,7 @@ def _find(layouts: Sequence[Task], here: Mapping[str, list[Path]], *, needed: bo
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise InputError(
                 f"{root}: the task {layout.name} needs all of its {len(ends)} files, {missing[0]}{more} is missing: "
-                "add what is missing, or name the tasks that are wanted."
+                f"{_get(layout)}, or name the tasks that are wanted."
             )
         files = [
             replace(file, path=paths[file.path], gold=None if file.gold is None else paths[file.gold])
@@ -132,8 +132,13 @@ def _find(layouts: Sequence[Task], here: Mapping[str, list[Path]], *, needed: bo
         return replace(layout, files=tuple(files))
     if needed:
         wanted = layouts[0].files[0].path
-        raise InputError(f"{root}: the task {layouts[0].name} needs the file {wanted}, got none: add it.")
+        raise InputError(f"{root}: the task {layouts[0].name} needs the file {wanted}, got none: {_get(layouts[0])}.")
     return None
+
+
+def _get(task: Task) -> str:
+    """What to do about a file that is missing."""
+    return f"get it ({task.source}; licence: {task.licence or 'not stated'})" if task.source else "add it"
 
 
 def path_ending_in(end: Path, here: Mapping[str, list[Path]]) -> Path | None:

@@ -25,6 +25,7 @@ class TextRows:
     texts     (n,) the number of each row's text
     count     texts, those without any row too
     settings  how the rows were made, for tables
+    weights   (n,) how much each row counts in its text's mean; None: all the same
     """
 
     layers: tuple[str, ...]
@@ -32,14 +33,20 @@ class TextRows:
     texts: NDArray[np.int64]
     count: int
     settings: Mapping[str, str | int] = field(default_factory=dict)
+    weights: Weights | None = None
 
     def of_layer(self, layer: str) -> torch.Tensor:
         """Rows (n, d) of one layer."""
         return self.vectors[self.layers.index(layer)]
 
     def means(self, rows: torch.Tensor) -> torch.Tensor:
-        """Mean (texts, d) of rows (n, d) over each text, in float64; zero for a text without any."""
+        """Mean (texts, d) of rows (n, d) over each text, in float64; zero for a text without any.
+
+        With weights the sum of weighted rows by their number, as SIF has it.
+        """
         wide = rows.to(torch.float64).unsqueeze(0)
+        if self.weights is not None:
+            wide = wide * torch.from_numpy(self.weights).unsqueeze(1)
         sums = add_rows(wide.new_zeros(1, self.count, rows.shape[1]), self.texts, wide)[0]
         sizes = torch.from_numpy(np.bincount(self.texts, minlength=self.count)).clamp_(min=1)
         return sums / sizes.unsqueeze(1)
@@ -70,17 +77,10 @@ def repaired(rows: torch.Tensor, repair: Any, weights: Weights | None = None) ->
 
 
 def fitted_on(repair: Any, rows: torch.Tensor, weights: Weights | None = None) -> Any:
-    """A copy of a repair, fitted on rows (n, d); every step of a chain counts a row as often as `weights` say."""
-    from sklearn.base import clone
-    from sklearn.pipeline import Pipeline
+    """See `limbeck.repair.fitting.fit_matrix`, which needs scikit-learn; vectors as they are do not."""
+    from limbeck.repair.fitting import fit_matrix
 
-    fresh = clone(repair)
-    if weights is not None and (weights == 1).all():
-        weights = None
-    if isinstance(fresh, Pipeline):
-        counted = {} if weights is None else {f"{name}__sample_weight": weights for name, _ in fresh.steps}
-        return fresh.fit(rows, **counted)
-    return fresh.fit(rows, sample_weight=weights)
+    return fit_matrix(rows, repair, weights=weights)
 
 
 def is_fitted(repair: Any) -> bool:

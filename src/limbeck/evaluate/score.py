@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from limbeck.evaluate.sts import Aggregation
 
 @dataclass(frozen=True)
 class Estimate:
-    """One correlation and its 95 % interval, NaN where undefined; of n pairs out of total, with their coverage."""
+    """A correlation, or mean, and its 95 % interval, NaN where undefined; of n pairs, or items, of total; coverage."""
 
     value: float
     low: float
@@ -65,32 +65,57 @@ class Score:
 
     def table_rows(self) -> list[dict[str, Any]]:
         """A row for each correlation, the one asked for first; all rows have the same keys."""
-        main = (self.metric, self.aggregation, "")
-        settings = " ".join(f"{name}={value}" for name, value in self.settings.items())
-        ordered = sorted(self.estimates.items(), key=lambda item: item[0] != main)
-        dropped = "; ".join(f"{reason}: {count}" for reason, count in self.dropped.items())
-        return [
-            {
-                "target": self.target,
-                "task": self.task,
-                "subset": subset,
-                "metric": metric,
-                "aggregation": aggregation,
-                "value": estimate.value,
-                "low": estimate.low,
-                "high": estimate.high,
-                "n": estimate.n,
-                "total": estimate.total,
-                "coverage": estimate.coverage,
-                "settings": settings,
-                "dropped": dropped,
-                "note": "; ".join(self.notes),
-            }
-            for (metric, aggregation, subset), estimate in ordered
-        ]
+        return estimate_rows(self, self.estimates)
 
 
-def table(scores: Iterable[Score]) -> dict[str, list[Any]]:
+class Tabled(Protocol):
+    """What every score's rows tell beside its estimates."""
+
+    @property
+    def task(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def aggregation(self) -> str: ...
+    @property
+    def dropped(self) -> Mapping[str, int]: ...
+    @property
+    def settings(self) -> Mapping[str, str | int]: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    def table_rows(self) -> list[dict[str, Any]]: ...
+
+
+def estimate_rows(score: Tabled, estimates: Mapping[tuple[Any, Any, str], Estimate]) -> list[dict[str, Any]]:
+    """A row for each of a score's estimates, by metric, aggregation and subset; the one asked for first."""
+    main = (score.metric, score.aggregation, "")
+    settings = " ".join(f"{name}={value}" for name, value in score.settings.items())
+    ordered = sorted(estimates.items(), key=lambda item: item[0] != main)
+    dropped = "; ".join(f"{reason}: {count}" for reason, count in score.dropped.items())
+    return [
+        {
+            "target": score.target,
+            "task": score.task,
+            "subset": subset,
+            "metric": metric,
+            "aggregation": aggregation,
+            "value": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "n": estimate.n,
+            "total": estimate.total,
+            "coverage": estimate.coverage,
+            "settings": settings,
+            "dropped": dropped,
+            "note": "; ".join(score.notes),
+        }
+        for (metric, aggregation, subset), estimate in ordered
+    ]
+
+
+def table(scores: Iterable[Tabled]) -> dict[str, list[Any]]:
     """Columns of all scores' rows, for `limbeck.tables`."""
     rows = [row for score in scores for row in score.table_rows()]
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

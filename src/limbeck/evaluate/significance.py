@@ -156,6 +156,22 @@ def bootstrap_draws(
     return np.concatenate(found, axis=1)
 
 
+def mean_draws(xs: Sequence[Floats], *, draws: int = DRAWS, seed: int = 0, name: str = "") -> Floats:
+    """Means (len(xs), draws) of each x, all (n,), the same items resampled for all. NaN for fewer than four items.
+
+    Items that are alike in all xs need not be told apart: how many of each sort are drawn is multinomial, so that a
+    draw costs as much as there are sorts, which of right and wrong answers are four.
+    """
+    _positive(draws)
+    items = np.stack([np.asarray(x, dtype=np.float64) for x in xs], axis=1)  # (n, len(xs))
+    if len(items) < 4:
+        return np.full((len(xs), draws), np.nan)
+    sorts, counts = np.unique(items, axis=0, return_counts=True)
+    generator = generator_for(seed, "evaluate", "means", name)
+    drawn = generator.multinomial(len(items), counts / len(items), size=draws)  # (draws, sorts)
+    return np.asarray((drawn @ sorts / len(items)).T)
+
+
 def permutation_draws(
     a: Floats, b: Floats, gold: Floats, *, metric: Metric, draws: int = DRAWS, seed: int = 0, name: str = ""
 ) -> Floats:

@@ -15,11 +15,15 @@ from limbeck.evaluate.catalogue import find_some, load_table
 from limbeck.evaluate.classifying import suite as classifying
 from limbeck.evaluate.correlation import Metric
 from limbeck.evaluate.evaluation import compare
-from limbeck.evaluate.score import table
+from limbeck.evaluate.item_score import compare_items
+from limbeck.evaluate.mean_score import compare_means, means_of_five
+from limbeck.evaluate.score import Score, table
 from limbeck.evaluate.significance import DRAWS, Comparison
 from limbeck.evaluate.sts import Aggregation, Missing
 from limbeck.evaluate.sweeping import sweep
 from limbeck.evaluate.targets import Target
+from limbeck.evaluate.word_suite import WordWishes, word_scores
+from limbeck.evaluate.word_task import WORD_KINDS, WordKind, find_word_tasks, load_word_table
 from limbeck.tables import Columns
 
 #: the sets that papers average over; their development and training parts are asked for by name
@@ -62,6 +66,7 @@ class Wishes:
     seed: int = 0
     progress: bool = False
     classify: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of `limbeck.evaluate.classify`
+    words: WordWishes = field(default_factory=WordWishes)
 
 
 @dataclass(frozen=True)
@@ -129,13 +134,54 @@ def _tables(scores: Sequence[Any]) -> Mapping[str, Columns]:
     return {"scores.csv": table(scores)}
 
 
+def _word_suite(kind: WordKind) -> Suite:
+    def names() -> Sequence[str]:
+        return [name for name, layouts in load_word_table().items() if layouts[0].kind == kind]
+
+    def scores(task: Any, target: Target, repairs: Mapping[str, Any], wishes: Wishes) -> Sequence[Scored]:
+        return word_scores(task, target, repairs, wishes.words, draws=wishes.draws, seed=wishes.seed)
+
+    def compare(a: Any, b: Any, wishes: Wishes) -> Comparison:
+        return compare_items(a, b, draws=wishes.draws, seed=wishes.seed)
+
+    def members() -> Sequence[str]:
+        return [name for name in names() if not name.endswith("-all")]  # which hold another task
+
+    return Suite(kind, names, members, find_word_tasks, scores, compare, _tables)
+
+
+def averaged(scores: Sequence[tuple[Suite, Sequence[Scored]]], wishes: Wishes) -> list[tuple[Suite, list[Scored]]]:
+    """The mean over the five sets that papers average over, as one more row of the table, where all five are there."""
+    found = [score for _, columns in scores for score in columns if isinstance(score, Score)]
+    means: list[Scored] = [*means_of_five(found, draws=wishes.draws, seed=wishes.seed)]
+
+    def compare(a: Any, b: Any, wishes: Wishes) -> Comparison:
+        return compare_means(a, b, draws=wishes.draws, seed=wishes.seed)
+
+    def nothing(*_: Any) -> Any:
+        raise NotImplementedError("a mean is made of scores, not of files")
+
+    suite = Suite("mean", lambda: (), lambda: (), nothing, nothing, compare, _tables)
+    return [(suite, means)] if means else []
+
+
 SUITES: tuple[Suite, ...] = (
     Suite("sts", _of_kind("sts"), lambda: STS, find_some, _scores, _compare, _tables),
     Suite("wordsim", _of_kind("wordsim"), _of_kind("wordsim"), find_some, _scores, _compare, _tables),
+    *(_word_suite(kind) for kind in WORD_KINDS),
     Suite(
         "classify",
         classifying.names,
         classifying.names,
+        classifying.find_some,
+        classifying.scores,
+        classifying.compare,
+        classifying.tables,
+    ),
+    Suite(  # a second name for some of the tasks above
+        "classify-sentences",
+        lambda: (),
+        classifying.sentence_names,
         classifying.find_some,
         classifying.scores,
         classifying.compare,

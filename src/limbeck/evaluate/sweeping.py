@@ -8,22 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from limbeck.evaluate.correlation import Metric
-from limbeck.evaluate.rows import fitted_on, is_fitted, repaired
+from limbeck.evaluate.rows import is_fitted, repaired
 from limbeck.evaluate.score import Score
 from limbeck.evaluate.scoring import check_choices, score_of
 from limbeck.evaluate.significance import DRAWS
 from limbeck.evaluate.similarities import Similarities
 from limbeck.evaluate.sts import Aggregation, Missing, sentence_similarities
-from limbeck.evaluate.targets import TableTarget, Target, repair_for
+from limbeck.evaluate.targets import Target, repair_for
 from limbeck.evaluate.task import Pairs, Task
-from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, ask, word_similarities
+from limbeck.evaluate.word_vectors import Setting, word_tables
+from limbeck.evaluate.wordsim import word_similarities
 
 TEXTS_AT_ONCE = 4096  #: texts whose rows are held at a time, where no repair has to see all of them
-Setting = tuple[str, str]  # layer, name of the repair
 
 
 def sweep(
@@ -109,7 +108,8 @@ def text_means(
         for layer, name in settings:
             x = repaired(rows.of_layer(layer), chosen[layer, name], weights)
             parts[layer, name].append(rows.means(x).numpy())
-    return {setting: np.concatenate(part) for setting, part in parts.items()}, told
+    finish = getattr(target, "finish", lambda means: means)
+    return {setting: finish(np.concatenate(part)) for setting, part in parts.items()}, told
 
 
 def _added(told: Mapping[str, str | int], more: Mapping[str, str | int]) -> dict[str, str | int]:
@@ -120,51 +120,8 @@ def _added(told: Mapping[str, str | int], more: Mapping[str, str | int]) -> dict
 
 def _words(pairs: Pairs, target: Target, repairs: Mapping[str, Any]) -> Iterator[tuple[Setting, Similarities]]:
     words, counts = different_texts(pairs)
-    if isinstance(target, TableTarget):
-        yield from _table_words(pairs, target, words, repairs)
-        return
-    rows = target.rows(words)
-    there = np.unique(rows.texts).tolist()
-    oov: OutOfVocabulary = getattr(target, "oov", "drop")
-    weights = counts[rows.texts].astype(np.float64)
-    for layer in target.layers:
-        for name, repair in repairs.items():
-            x = repaired(rows.of_layer(layer), repair_for(repair, layer, name), weights)
-            means = rows.means(x).numpy()
-            vectors = {words[at]: means[at] for at in there}
-            found = word_similarities(pairs.first, pairs.second, vectors, oov=oov, case="keep")
-            yield (layer, name), replace(found, settings={**rows.settings, **found.settings})
-
-
-def _table_words(
-    pairs: Pairs, target: TableTarget, words: Sequence[str], repairs: Mapping[str, Any]
-) -> Iterator[tuple[Setting, Similarities]]:
-    layer = target.layers[0]
-    own = target.words(words)
-    matrix = torch.from_numpy(np.array(list(own.values()), dtype=np.float32).reshape(len(own), target.vectors.dim))
-    for name, given in repairs.items():
-        repair = repair_for(given, layer, name)
-        if repair is not None and not is_fitted(repair):
-            repair = fitted_on(repair, torch.from_numpy(target.vectors.matrix.copy()))
-        x = repaired(matrix, repair).numpy()
+    for setting, table in word_tables(target, words, counts, repairs):
         found = word_similarities(
-            pairs.first,
-            pairs.second,
-            dict(zip(own, x, strict=True)),
-            oov=target.oov,
-            case=target.case,
-            fallback=_repaired_fallback(target.fallback, repair),
+            pairs.first, pairs.second, table.vectors, oov=table.oov, case=table.case, fallback=table.fallback
         )
-        yield (layer, name), found
-
-
-def _repaired_fallback(fallback: Fallback | None, repair: Any) -> Fallback | None:
-    """What stands in for a word is repaired as the words are."""
-    if fallback is None or repair is None:
-        return fallback
-
-    def look_up(word: str) -> NDArray[np.float64] | None:
-        vector = ask(word, fallback)
-        return None if vector is None else repaired(torch.from_numpy(vector).unsqueeze(0), repair)[0].numpy()
-
-    return look_up
+        yield setting, replace(found, settings={**table.settings, **found.settings})

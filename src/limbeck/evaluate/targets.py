@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, get_args, runtime_checkable
@@ -22,6 +22,7 @@ from limbeck.evaluate.rows import TextRows
 from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, ask, check_policy, mean_of, spellings
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
+from limbeck.vectors.sentences import Weighting, first_direction, word_weights
 from limbeck.vectors.static import StaticVectors
 
 BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
@@ -132,6 +133,9 @@ class TableTarget:
     oov       "drop" leaves them out of the text's mean, "zero" too (zeros do not turn a mean); "mean" gives them the
               mean of all vectors, "fallback" what `fallback` has for them
     case      "either", "keep" or "lower", see `word_similarities`
+    weighting "mean" of a text's words, or "sif": weights a / (a + p(w)), and the first direction of all texts of a task
+              taken out of each, see `limbeck.vectors.sentences`; of texts alone, a word's vector is what it is
+    counts    of words, for p(w); the vectors' own unless said
     """
 
     vectors: StaticVectors
@@ -141,9 +145,14 @@ class TableTarget:
     fallback: Fallback | None = None
     language: str = "en"
     lowercase: bool = False
+    weighting: Weighting = "mean"
+    counts: Mapping[str, int] | None = None
+    a: float = 1e-3
 
     def __post_init__(self) -> None:
         check_policy(self.oov, self.case, self.fallback)
+        if choose(self.weighting, get_args(Weighting), what="weighting") == "sif":
+            _ = self._weights  # refuses vectors without counts before anything is done
 
     @property
     def model(self) -> str:
@@ -167,19 +176,19 @@ class TableTarget:
             "words": len(self.vectors),
             "dim": self.dim,
             "notes": dict(self.vectors.notes),
-            "settings": {"oov": self.oov, "case": self.case, "lowercase": self.lowercase, "language": self.language},
+            "settings": {
+                "oov": self.oov,
+                "case": self.case,
+                "lowercase": self.lowercase,
+                "language": self.language,
+                "weighting": self.weighting,
+            },
         }
 
     def rows(self, texts: Sequence[str]) -> TextRows:
         """Rows of the words that are in the table, or have something in their place."""
-        splitter = splitter_for(self.language)
-        words = [splitter.words(text.lower() if self.lowercase else text)[0] for text in texts]
-        places: dict[str, int] = {}  # of each different word its row, −1 for none
-        stand_ins: dict[str, NDArray[np.float64]] = {}
-        for word in dict.fromkeys(word for text in words for word in text):
-            places[word] = next((self.vectors.index(w) for w in spellings(word, self.case) if w in self.vectors), -1)
-            if places[word] < 0 and (vector := self._instead(word)) is not None:
-                stand_ins[word] = vector
+        words = self.split(texts)
+        places, stand_ins = self.look_up(dict.fromkeys(word for text in words for word in text))
         kept = [
             (number, word)
             for number, text in enumerate(words)
@@ -194,7 +203,32 @@ class TableTarget:
         told: dict[str, str | int] = {"units": "words", "oov": self.oov, "case": self.case}
         told |= {"words": sum(map(len, words)), "words_found": int((rows >= 0).sum())}
         numbers = np.array([number for number, _ in kept], dtype=np.int64)
-        return TextRows(self.layers, torch.from_numpy(matrix).unsqueeze(0), numbers, len(texts), told)
+        weights = None
+        if self.weighting == "sif":
+            told |= {"weighting": "sif", "a": str(self.a)}
+            # what stands in for a word that is not there was never counted: p(w) = 0
+            weights = np.where(rows >= 0, self._weights[rows], 1.0) if len(rows) else np.empty(0)
+        return TextRows(self.layers, torch.from_numpy(matrix).unsqueeze(0), numbers, len(texts), told, weights)
+
+    def finish(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The vectors (texts, d) of all texts of a task after what they have in common is taken out, with "sif"."""
+        direction = first_direction(means) if self.weighting == "sif" else None
+        return means if direction is None else means - np.outer(means @ direction, direction)
+
+    def split(self, texts: Sequence[str]) -> list[Sequence[str]]:
+        """The words of each text."""
+        splitter = splitter_for(self.language)
+        return [splitter.words(text.lower() if self.lowercase else text)[0] for text in texts]
+
+    def look_up(self, words: Iterable[str]) -> tuple[dict[str, int], dict[str, NDArray[np.float64]]]:
+        """Of each word its row in the table, −1 for none; and what stands in the place of some that have none."""
+        places: dict[str, int] = {}
+        stand_ins: dict[str, NDArray[np.float64]] = {}
+        for word in words:
+            places[word] = next((self.vectors.index(w) for w in spellings(word, self.case) if w in self.vectors), -1)
+            if places[word] < 0 and (vector := self._instead(word)) is not None:
+                stand_ins[word] = vector
+        return places, stand_ins
 
     def words(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The vectors that a look-up of these words can meet, by spelling; of all words where their mean counts."""
@@ -202,6 +236,10 @@ class TableTarget:
             return dict(zip(self.vectors.words, self.vectors.matrix, strict=True))
         met = dict.fromkeys(spelling for word in words for spelling in spellings(word, self.case))
         return {word: self.vectors[word] for word in met if word in self.vectors}
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        return word_weights(self.vectors, self.a, self.counts)
 
     @cached_property
     def _mean(self) -> NDArray[np.float64]:

@@ -96,6 +96,7 @@ class Task:
     metric: Metric = "spearman"
     licence: str = ""
     citation: str = ""
+    source: str = ""
 
     @property
     def expected(self) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -55,27 +56,13 @@ def word_similarities(
     >>> found.values.round(3), found.coverage, dict(found.dropped)
     (array([0.6, nan]), 0.5, {'a word has no vector': 1})
     """
-    check_policy(oov, case, fallback)
-    if not (hasattr(vectors, "__contains__") and hasattr(vectors, "__getitem__")):
-        raise UsageError(
-            f"A target for word similarity must map words to vectors, got {type(vectors).__name__}: give StaticVectors "
-            "or a dict."
-        )
     words = list(dict.fromkeys([*first, *second]))
     place = {word: row for row, word in enumerate(words)}
     rows = np.array([[place[a], place[b]] for a, b in zip(first, second, strict=True)], dtype=np.int64).reshape(-1, 2)
 
-    own = [_look_up(word, vectors, case) for word in words]
-    found = np.array([vector is not None for vector in own], dtype=bool)
-    used = list(own)
-    if oov == "mean" and not found.all():
-        mean = mean_of(vectors)
-        used = [mean if vector is None else vector for vector in own]
-    elif fallback is not None:
-        used = [ask(word, fallback) if vector is None else vector for word, vector in zip(words, own, strict=True)]
-    there = np.array([vector is not None for vector in used], dtype=bool)
-
-    values = cosines(*_matrices(rows, words, used))  # NaN where a side is zero or missing
+    seen = look_up(words, vectors, oov=oov, case=case, fallback=fallback)
+    found, there = seen.found, seen.there
+    values = cosines(seen.matrix[rows[:, 0]], seen.matrix[rows[:, 1]])  # NaN where a side is zero or missing
     both: NDArray[np.bool_] = np.logical_and(found[rows[:, 0]], found[rows[:, 1]])
     missing: NDArray[np.bool_] = ~np.logical_and(there[rows[:, 0]], there[rows[:, 1]])
     zero = np.isnan(values) & ~missing
@@ -91,6 +78,46 @@ def word_similarities(
     )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """Vectors of some words under a policy.
+
+    matrix  (words, d) zeros for a word without any
+    found   (words,) whether the target itself had a vector
+    there   (words,) whether there is one, its own or what stands in for it
+    """
+
+    matrix: Vector
+    found: NDArray[np.bool_]
+    there: NDArray[np.bool_]
+
+
+def look_up(
+    words: Sequence[str],
+    vectors: WordVectors,
+    *,
+    oov: OutOfVocabulary = "drop",
+    case: Case = "either",
+    fallback: Fallback | None = None,
+) -> Seen:
+    """Vectors of different words; see `word_similarities` for what becomes of those that have none."""
+    check_policy(oov, case, fallback)
+    if not (hasattr(vectors, "__contains__") and hasattr(vectors, "__getitem__")):
+        raise UsageError(
+            f"A target for tasks of words must map words to vectors, got {type(vectors).__name__}: give StaticVectors "
+            "or a dict."
+        )
+    own = [_look_up(word, vectors, case) for word in words]
+    used = list(own)
+    if oov == "mean" and any(vector is None for vector in own):
+        mean = mean_of(vectors)
+        used = [mean if vector is None else vector for vector in own]
+    elif fallback is not None:
+        used = [ask(word, fallback) if vector is None else vector for word, vector in zip(words, own, strict=True)]
+    found, there = (np.array([vector is not None for vector in side], dtype=bool) for side in (own, used))
+    return Seen(_matrix(words, used), found, there)
+
+
 def check_policy(oov: str, case: str, fallback: Fallback | None) -> None:
     """Refuse policies that are not there, or that do not go together."""
     choose(oov, get_args(OutOfVocabulary), what="oov")
@@ -100,8 +127,17 @@ def check_policy(oov: str, case: str, fallback: Fallback | None) -> None:
 
 
 def spellings(word: str, case: Case) -> tuple[str, ...]:
-    """Under which spellings a word is looked up, one after the other."""
-    return {"keep": (word,), "lower": (word.lower(),), "either": (word, word.lower())}[case]
+    """Under which spellings a word is looked up, one after the other.
+
+    Several words in one are looked up with _ between them too, as many files have them, unless the case is kept.
+
+    >>> spellings("New York", "either")
+    ('New York', 'New_York', 'new york', 'new_york')
+    """
+    if case == "keep":
+        return (word,)
+    cased = (word.lower(),) if case == "lower" else tuple(dict.fromkeys((word, word.lower())))
+    return tuple(dict.fromkeys(form for one in cased for form in (one, one.replace(" ", "_"))))
 
 
 def _look_up(word: str, vectors: WordVectors, case: Case) -> Vector | None:
@@ -145,15 +181,14 @@ def mean_of(vectors: WordVectors) -> Vector:
     return mean if mean @ mean > ROUNDING**2 * squares / count else np.zeros_like(mean)
 
 
-def _matrices(rows: NDArray[np.int64], words: Sequence[str], vectors: Sequence[Vector | None]) -> tuple[Vector, Vector]:
-    """Vectors of both sides, (pairs, d); zeros where there is none."""
+def _matrix(words: Sequence[str], vectors: Sequence[Vector | None]) -> Vector:
+    """(words, d) zeros where there is no vector."""
     sizes = {len(vector): word for word, vector in zip(words, vectors, strict=True) if vector is not None}
     if len(sizes) > 1:
         (a, one), (b, other) = list(sizes.items())[:2]
         raise InputError(f"All vectors must have one length, got {a} for {one!r} and {b} for {other!r}.")
-    dim = next(iter(sizes), 1)
-    matrix = np.zeros((len(words), dim))
+    matrix = np.zeros((len(words), next(iter(sizes), 1)))
     for row, vector in enumerate(vectors):
         if vector is not None:
             matrix[row] = vector
-    return matrix[rows[:, 0]], matrix[rows[:, 1]]
+    return matrix

@@ -82,13 +82,9 @@ def lloyd(
             if not len(changed):
                 continue
             moved += len(changed)
-            gains = torch.zeros(k + 1, len(changed), dtype=torch.float64, device=x.device)
-            weight = 1.0 if weights is None else weights[part][changed]
-            at = torch.arange(len(changed), device=x.device)
-            gains[new[changed], at] += weight
-            gains[labels[part][changed], at] -= weight
-            sums += gains @ x[part].index_select(0, changed).to(torch.float64)
-            sizes += gains.sum(1)
+            rows = x[part] if len(changed) == len(new) else x[part].index_select(0, changed)
+            weight = None if weights is None else weights[part][changed]
+            _transfer(rows, weight, labels[part][changed], new[changed], sums, sizes)
             labels[part] = new
         if not moved or iteration == iterations - 1:
             break
@@ -98,6 +94,34 @@ def lloyd(
         if not bool(filled.all()):
             centers = _restarted(x, centers, labels, filled)
     return centers, labels
+
+
+def _transfer(
+    rows: torch.Tensor,
+    weights: torch.Tensor | None,
+    left: torch.Tensor,
+    joined: torch.Tensor,
+    sums: torch.Tensor,
+    sizes: torch.Tensor,
+) -> None:
+    """Take rows (n, d) out of the sums (k + 1, d) of the clusters that they left, into those that they joined."""
+    wide = rows.to(torch.float64)
+    weight = torch.ones_like(left, dtype=torch.float64) if weights is None else weights
+    if rows.device.type != "cpu":  # which adds rows in any order, but for a product
+        gains = torch.zeros(len(sums), len(rows), dtype=torch.float64, device=rows.device)
+        at = torch.arange(len(rows), device=rows.device)
+        gains[joined, at] += weight
+        gains[left, at] -= weight
+        sums += gains @ wide
+        sizes += gains.sum(1)
+        return
+    if weights is not None:
+        wide = wide * weights.unsqueeze(1)
+    sums.index_add_(0, joined, wide)
+    sizes.index_add_(0, joined, weight)
+    if bool((left < len(sums) - 1).any()):  # at first they come from nowhere
+        sums.index_add_(0, left, wide, alpha=-1)
+        sizes.index_add_(0, left, weight, alpha=-1)
 
 
 def _restarted(x: torch.Tensor, centers: torch.Tensor, labels: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:

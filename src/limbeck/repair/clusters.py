@@ -148,15 +148,14 @@ class ClusterRemoval(Repair):
         for rows, mean, directions in zip(rows_of_clusters, learned["means_"], learned["components_"], strict=True):
             if not len(rows):
                 continue
-            part = x.index_select(0, rows)
-            centered = part - mean
+            centered = x.index_select(0, rows) - mean
             rest = torch.addmm(centered, centered @ directions.T, directions, alpha=-1.0)
-            least = ROUNDING * torch.finfo(x.dtype).eps * torch.linalg.vector_norm(part, dim=1, keepdim=True)
-            there = torch.linalg.vector_norm(rest, dim=1, keepdim=True) > least
-            if x.device.type != "cpu" or not bool(there.all()):  # to look costs less than to write, but on a device
-                rest = torch.where(there, rest, 0.0)
             repaired = repaired.index_copy_(0, rows, rest)
-        return repaired
+        least = ROUNDING * torch.finfo(x.dtype).eps * torch.linalg.vector_norm(x, dim=1, keepdim=True)
+        there = torch.linalg.vector_norm(repaired, dim=1, keepdim=True) > least
+        if x.device.type == "cpu" and bool(there.all()):  # to look costs less than to write, but on a device
+            return repaired
+        return torch.where(there, repaired, 0.0)
 
 
 def _joined(parts: list[Rows]) -> Rows:

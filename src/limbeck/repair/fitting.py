@@ -72,13 +72,15 @@ def fit_source(
     return {layer: chain[0][1] for layer, chain in done.items()}
 
 
-def fit_matrix(matrix: NDArray[Any], repair: Any, *, weights: NDArray[Any] | None = None) -> Any:
+def fit_matrix(matrix: NDArray[Any] | torch.Tensor, repair: Any, *, weights: NDArray[Any] | None = None) -> Any:
     """A copy of a repair or Pipeline fitted on a matrix (n, d), every step with the weights (n,)."""
-    fitted = []
+    if weights is not None and (weights == 1).all():
+        weights = None
+    fitted: list[tuple[str, Repair]] = []
     rows: Any = matrix
     for name, step in _steps(repair):
+        rows = fitted[-1][1].transform(rows) if fitted else rows
         fitted.append((name, clone(step).fit(rows, sample_weight=weights)))
-        rows = fitted[-1][1].transform(rows)
     return Pipeline(fitted) if isinstance(repair, Pipeline) else fitted[0][1]
 
 

@@ -33,7 +33,7 @@ class RepairedSource:
     A vector of which a repair leaves nothing, at any layer, has no direction any more: it is left out and counted.
     """
 
-    remedy = "ask for fewer --clusters or --components, or give more text"  #: where nothing is left of any vector
+    remedy = "ask for fewer clusters or components, or give more text"  #: where nothing is left of any vector
 
     def __init__(self, source: Source, repairs: Any) -> None:
         self.source = source

@@ -18,6 +18,7 @@ PAPERS = {
     "ethayarajh2019": "How Contextual are Contextualized Word Representations?",
     "rajaee2021": "A Cluster-based Approach for Improving Isotropy in Contextual Embedding Space",
     "bis2021": "Too Much in Common: Shifting of Embeddings in Transformer Language Models",
+    "gupta2021": "Obtaining Better Static Word Embeddings Using Contextual Embedding Models",
 }
 
 

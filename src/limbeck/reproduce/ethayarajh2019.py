@@ -1,7 +1,4 @@
-"""Ethayarajh 2019, "How Contextual are Contextualized Word Representations?": Figures 1 to 4 and their claims.
-
-Table 1 comes with distillation, and is listed as such.
-"""
+"""Ethayarajh 2019, "How Contextual are Contextualized Word Representations?": figures, table and claims."""
 
 from __future__ import annotations
 
@@ -10,8 +7,18 @@ from functools import partial
 
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.reproduce import published
+from limbeck.reproduce.component_blocks import table_1
+from limbeck.reproduce.component_rules import (
+    averages_do_as_well,
+    beats_files_on_most,
+    first_layer_best,
+    lower_better,
+    same_table,
+    worst_of_all,
+)
+from limbeck.reproduce.component_vectors import with_printed
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
-from limbeck.reproduce.findings import Block, Claim, Finding, Judgement, Kind, Paper, Published, Rule
+from limbeck.reproduce.findings import Block, Claim, Finding, Judgement, Paper, Published, Rule
 from limbeck.reproduce.layer_blocks import beside, models, words
 from limbeck.reproduce.layer_figures import CAPTIONS, FIGURES, TABLES
 from limbeck.reproduce.rules import (
@@ -51,6 +58,7 @@ AMONG_LOWEST = 0.75  #: of the pairs of a stop word and another word
 MANY = 0.25  #: of the words
 ABOUT_30_PERCENT = 0.30
 STATIC = 0.999  #: self-similarity of vectors that know no context, rounding left room
+AS_WELL = 0.01  #: what the mean of nine scores may be lower and count as equal
 
 BERT, GPT2, ELMO = ("BERT",), ("GPT-2",), ("ELMo",)
 #: measure -> how ids and texts tell its definition
@@ -292,17 +300,50 @@ MEV = (
 )
 
 
-def _later(name: str, kind: Kind, text: str, where: str) -> Claim:
-    return Claim(name, kind, text, where, None, published=(published.TABLE_1,), pending="comes with distillation")
+_table_claim = partial(_claim, figure="", where="§4.3, Table 1", numbers=(published.TABLE_1,))
+
+
+def _table_1(way: str) -> tuple[Claim, ...]:
+    """The claims on static vectors, scored in one of the two ways of `component_vectors`."""
+    short, beside = ("", "") if way == "web" else ("/known", " (scored on what the vectors know)")
+    return (
+        _table_claim(
+            f"T1.lower{short}",
+            f"vectors of principal components are better from lower layers than from upper ones{beside}",
+            lower_better(way),
+            about=(*BERT, *GPT2, *ELMO),
+        ),
+        _table_claim(
+            f"T1.files{short}",
+            f"those of BERT and ELMo outperform GloVe and fastText on most sets{beside}",
+            beats_files_on_most(way),
+            about=(*BERT, *ELMO),
+        ),
+        _table_claim(
+            f"T1.bert-best{short}",
+            f"those of BERT's first layer are the best{beside}",
+            first_layer_best(way),
+            about=BERT,
+        ),
+        _table_claim(f"T1.gpt2-worst{short}", f"those of GPT-2 are the worst{beside}", worst_of_all(way), about=GPT2),
+        _table_claim(
+            f"T1.means{short}",
+            f"mean vectors do as well as principal components{beside}",
+            averages_do_as_well(way, AS_WELL),
+            where="not in the paper",
+            about=(*BERT, *GPT2, *ELMO),
+        ),
+    )
 
 
 TABLE_1 = (
-    _later("T1", "table", "principal-component vectors on nine sets, beside GloVe and fastText", "Table 1"),
-    _later("T1.lower", "claim", "vectors from lower layers are better than from upper ones", "§4.3"),
-    _later("T1.bert-best", "claim", "those of BERT's first layer are the best", "§4.3"),
-    _later("T1.gpt2-worst", "claim", "those of GPT-2 are the worst", "§4.3"),
-    _later("T1.means", "claim", "mean vectors do as well as principal components", "not in the paper"),
-)
+    Claim(
+        "T1", "table", "principal-component vectors on nine sets, beside GloVe and fastText", "Table 1",
+        same_table(NEAR), (), "", (published.TABLE_1,),
+    ),
+    *_table_1("web"),
+    *_table_1("known"),
+)  # fmt: skip
 
 
 def _question(measure: str) -> Callable[[Sequence[Finding], Sequence[Subject]], Finding]:
@@ -342,9 +383,13 @@ PAPER = Paper(
     claims=(*ANISOTROPY, *SELF_SIMILARITY, *WORDS, *INTRA_SENTENCE, *MEV, *TABLE_1),
     figures=FIGURES,
     captions=CAPTIONS,
-    blocks={"models": Block("Models and text", models), "words": Block("Words", words)},
+    blocks={
+        "models": Block("Models and text", models),
+        "words": Block("Words", words),
+        "table-1": Block("Table 1", table_1),
+    },
     tables={name: beside(columns) for name, columns in TABLES.items()},
-    numbers=published.shipped_subjects(),
+    numbers=with_printed(published.shipped_subjects()),
     is_own=published.is_own_model,
     last=tuple(_question(measure) for measure in BASELINES),
 )

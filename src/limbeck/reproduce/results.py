@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from limbeck.report.figures import save_figure
 from limbeck.report.style import styled
 from limbeck.reproduce.estimates import Estimate
 from limbeck.reproduce.findings import Finding, Judgement, Paper, Tried, judge_all
+from limbeck.reproduce.space_subjects import Part
 from limbeck.reproduce.subjects import read_subjects
 from limbeck.state import write_text
 
@@ -67,13 +68,25 @@ class Reproduction:
 
 
 def evaluate(
-    paper: Paper, folders: Sequence[Path], *, senses: Mapping[str, int] | None = None, command: str = ""
+    paper: Paper,
+    folders: Sequence[Path],
+    *,
+    senses: Mapping[str, int] | None = None,
+    static: Sequence[Part | str] | None = None,
+    command: str = "",
 ) -> Reproduction:
     """Judge every claim of a paper by the run folders of `limbeck measure`.
 
     senses  in how many senses words stand in the text (`count_senses`)
+    static  of each folder's model the scores of static vectors made of it (`component_vectors`), or why there are none
     """
-    return try_on(paper, read_subjects([Path(folder) for folder in folders], senses=senses), command=command)
+    subjects = read_subjects([Path(folder) for folder in folders], senses=senses)
+    if static is not None:
+        subjects = [
+            replace(one, no_static=part) if isinstance(part, str) else replace(one, static=part)
+            for one, part in zip(subjects, static, strict=True)
+        ]
+    return try_on(paper, subjects, command=command)
 
 
 def try_on(paper: Paper, subjects: Sequence[Tried], *, command: str = "") -> Reproduction:

@@ -280,7 +280,7 @@ def lowest_of_all(measure: str, column: str) -> Rule:
     """On average over contextual layers, lower than every model of another family."""
 
     def judge(subject: Subject, beside: Beside) -> Judgement:
-        others = [one for one in beside if one.family != subject.family]
+        others = [one for one in beside if one.family != subject.family and (measure, column) in one.curves]
         if not others:
             raise CannotShow("there is no model of another kind to compare with")
         own = _average(subject)

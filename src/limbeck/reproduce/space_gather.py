@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from limbeck.analyze.spaces import Method, family_of
+from limbeck.analyze.spaces import Method, family_of, methods_of
 from limbeck.errors import LimbeckError
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.space_measures import MEASURES, Measuring, asked_for
@@ -54,7 +54,7 @@ def gather(model: str, wanted: Wanted, *, name: str, folder: Path, resume: bool)
 
 def tuned_methods(best: dict[str, list[int]]) -> tuple[Method, ...]:
     """The two repairs of a tuning."""
-    return Method("all-but-the-top", (best["global"][1],)), Method("cluster", (best["cluster"][0], best["cluster"][1]))
+    return methods_of(best["global"][1], *best["cluster"])
 
 
 def family_name(encoder: Any) -> str:

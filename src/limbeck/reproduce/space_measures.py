@@ -152,7 +152,7 @@ class Measuring:
         return Settings(
             methods=self.repairs(),
             points=self.wanted.caps.sample,
-            fit_on="eval" if self.wanted.published else "text",
+            transductive=self.wanted.published,
             seed=self.wanted.seed,
         )
 

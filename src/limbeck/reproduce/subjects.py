@@ -16,6 +16,7 @@ from limbeck.extras import need
 from limbeck.measures.mev import MEASURES as MEV_MEASURES
 from limbeck.report.read import AGAIN, TABLE, Run, read_runs
 from limbeck.reproduce.estimates import CannotShow, Curve, Floats
+from limbeck.reproduce.space_subjects import Part
 
 #: measures whose baseline is the layer's anisotropy, and so has that one's interval
 AGAINST_ANISOTROPY = ("self_similarity", "intra_sentence_similarity")
@@ -46,6 +47,7 @@ class Subject:
     language  of the text, for stop words
     account   run.json; empty for a paper's own numbers
     senses    word in lower case -> in how many senses or classes the text has it
+    static    scores of static vectors made of its layers, see `component_vectors`; `no_static` says why there are none
     """
 
     name: str
@@ -56,6 +58,8 @@ class Subject:
     language: str = "en"
     account: Mapping[str, Any] = field(default_factory=dict)
     senses: Mapping[str, int] = field(default_factory=dict)
+    static: Part | None = None
+    no_static: str = ""
 
     def curve(self, measure: str, column: str = "value") -> Curve:
         """A column of layers.csv: "value", "baseline" or "adjusted"."""
@@ -80,6 +84,11 @@ class Subject:
         if not places:
             raise CannotShow("no layer above the input was measured")
         return curve.part(places)
+
+    def benchmarks(self) -> Part:
+        if self.static is None:
+            raise CannotShow(self.no_static or "there are no scores of static vectors")
+        return self.static
 
     def table(self) -> Words:
         if self.words is None:

@@ -21,7 +21,7 @@ from limbeck.measures.result import Result
 from limbeck.repair.files import describe, fingerprint_of, load, read_about
 from limbeck.repair.fitting import fit_matrix, fit_source
 from limbeck.repair.folders import FOLDER, save_repairs
-from limbeck.repair.methods import make_repair, name_of
+from limbeck.repair.methods import name_of, parse_repair
 from limbeck.repair.source import RepairedSource
 from limbeck.run.folder import RunFolder
 from limbeck.run.frequencies import count_words, read_counts
@@ -46,20 +46,12 @@ BEFORE, AFTER = "before", "after"
 class RepairSettings:
     """What to do to the vectors, and how to measure what it did.
 
-    methods       names of `limbeck.repair.methods.METHODS`, applied in this order
-    components    directions to remove (all-but-the-top, cluster)
-    clusters      of cluster
-    projection    of all-but-the-top: "centered" or "uncentered"
-    init          of cluster: "k-means++" or "random"
+    method        METHOD[:NAME=VALUE,...], several with + between; see `limbeck.repair.methods.parse_repair`
     weights       of a table's rows in the fit: "uniform", or "frequency" as given by counts
     local_points  kept occurrences, chosen by hash, that isotropy by cluster is measured on; 0 leaves it out
     """
 
-    methods: tuple[str, ...]
-    components: int | None = None
-    clusters: int | None = None
-    projection: str | None = None
-    init: str | None = None
+    method: str
     weights: str = "uniform"
     local_points: int = 10_000
     measure: MeasureSettings = field(default_factory=MeasureSettings)
@@ -67,14 +59,7 @@ class RepairSettings:
     def make(self) -> Any:
         """The repair, not fitted."""
         choose(self.weights, WEIGHTS, what="--weights")
-        return make_repair(
-            self.methods,
-            components=self.components,
-            clusters=self.clusters,
-            projection=self.projection,
-            init=self.init,
-            seed=self.measure.seed,
-        )
+        return parse_repair(self.method, seed=self.measure.seed, option="--method")
 
     @property
     def for_table(self) -> RepairSettings:
@@ -149,7 +134,7 @@ def repair(
     model: Any = None,
     corpus: Any = None,
     *,
-    method: str | Sequence[str],
+    method: str,
     out: str | Path,
     vectors: str | Path | None = None,
     counts: Mapping[str, int] | str | Path | None = None,
@@ -162,11 +147,10 @@ def repair(
 ) -> Repaired:
     """Fit repairs, measure before and after, and write the run folder (but for figures); see `measure`.
 
-    method    one of `limbeck.repair.methods.METHODS`, or several in order; `settings` has the rest
+    method    see `limbeck.repair.methods.parse_repair`; `settings` has the rest
     counts    frequencies of words, or a file of them; without, the text's own
     """
-    methods = (method,) if isinstance(method, str) else tuple(method)
-    settings = replace(settings or RepairSettings(methods), methods=methods)
+    settings = replace(settings or RepairSettings(method), method=method)
     settings.make()  # a wrong name should not cost a model's loading
     with RunFolder(out, existing=existing) as folder, Workers(workers) as processes:
         if folder.complete:
@@ -319,7 +303,7 @@ def kept_repairs(folder: Path, about: Mapping[str, Any], layers: Sequence[str]) 
         for name in ("method", "settings", "seed", "fingerprint"):
             if told.get(name) != about[name]:
                 raise InputError(
-                    f"{file}: a run is resumed with the same model, text and methods; {name} is another: use what was "
+                    f"{file}: a run is resumed with the same model, text and method; {name} is another: use what was "
                     "used then, or --existing replace."
                 )
         found[told["layer"]] = load(file)

@@ -15,6 +15,7 @@ from limbeck.errors import UsageError, choose
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
 from limbeck.vectors import OccurrenceVectors, StaticVectors
+from limbeck.vectors.spacy_folders import is_spacy
 
 #: options of a corpus; all others are the encoder's
 CORPUS_OPTIONS = ("format", "language", "lowercase", "characters", "paragraphs", "columns", "cells", "encoding")
@@ -111,11 +112,13 @@ def refuse_options(options: dict[str, Any], what: str) -> None:
 
 
 def is_static(model: str | Path) -> bool:
-    """Whether a file of static vectors or a model2vec folder is named, rather than a model."""
+    """Whether a file of static vectors or a folder of them (model2vec, spaCy) is named, rather than a model."""
     if is_miniature(model):
         return False
     path = Path(model).expanduser()
     if path.is_file():
         return path.suffix != ".gguf"
+    if is_spacy(path):
+        return True
     config = path / "config.json"
     return path.is_dir() and config.is_file() and '"model2vec"' in config.read_text(encoding="utf-8", errors="replace")

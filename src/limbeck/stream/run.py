@@ -105,11 +105,15 @@ def run_pass(
     deduplicate: bool = True,
     read_duplicates: bool = False,
     shard_units: int | None = None,
+    start: int = 0,
+    dropped: Counter[str] | None = None,
     progress: bool = False,
 ) -> Passed:
     """See `stream`; the same for any source, with a plan or consumers of one's own.
 
-    With `read_duplicates` texts that repeat an earlier one are found but read all the same.
+    With `read_duplicates` texts that repeat an earlier one are found but read all the same. `start` is the first shard
+    to be read, for consumers that keep their own state, and `dropped` what those before it had without a vector, by
+    reason, to which shards add theirs before consumers are told of their end; a checkpoint's says more.
     """
     choose(engine, ENGINES, what="engine")
     began = time.monotonic()
@@ -132,8 +136,7 @@ def run_pass(
             if saved:
                 saved.save_plan(plan)
         made = list(accumulators(plan) if callable(accumulators) else accumulators)
-        dropped: Counter[str] = Counter()
-        start = 0
+        dropped = Counter() if dropped is None else dropped
         restored = saved.load_state(made) if saved else None
         if restored is not None:
             made, start, before = restored

@@ -102,6 +102,7 @@ class TextSource:
                 texts=batch.texts,
                 occurrences=item.occurrences,
                 strings=batch.strings,
+                pieces=batch.unit_count,
             )
 
     def feed(self, plan: Plan, *, start: int = 0, seed: int = 0) -> Feed:

@@ -26,7 +26,7 @@ from limbeck.strings import Strings
 #: of raw text sent to a worker at once; the planning pass returns one count for each distinct word of a chunk, so
 #: large chunks save the main process work
 PREPARE_CHARACTERS = 200_000
-SURVEY_CHARACTERS = 500_000
+SURVEY_CHARACTERS = 2_000_000
 
 
 @dataclass(frozen=True)

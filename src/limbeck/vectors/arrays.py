@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError
 from limbeck.extras import need
 from limbeck.strings import pack, unpack
-from limbeck.vectors.gather import Floats, Table, table_of
-from limbeck.vectors.mapped import member_names, read_member
+from limbeck.vectors.gather import Floats, Rows, Table, table_of
+from limbeck.vectors.mapped import map_member, member_names, read_member
+from limbeck.vectors.precision import Tensor, narrowed, row_scales, write_tensors
 
 MATRIX_NAMES = ("vectors", "embeddings", "matrix", "embedding.weight", "weight", "embedding")
 WORDS_NAMES = ("words", "vocab", "vocabulary", "tokens")
 OFFSETS_NAME = "offsets"
+SCALES_NAME = "scales"  #: (words,) of int8: what a step is worth in each row
 
 
 def read_npz(path: Path, *, limit: int | None = None) -> Table:
@@ -28,16 +30,25 @@ def read_npz(path: Path, *, limit: int | None = None) -> Table:
         raise InputError(
             f"{path}: a zip of arrays (npz) is needed, this one holds none: unpack it and give a file in it."
         )
-    matrix = read_member(path, first_of(names, MATRIX_NAMES, path))
+    matrix: Rows = map_member(path, first_of(names, MATRIX_NAMES, path))
     words = read_member(path, first_of(names, WORDS_NAMES, path))
     offsets = read_member(path, OFFSETS_NAME) if OFFSETS_NAME in names else None
+    if SCALES_NAME in names:
+        matrix = ScaledRows(matrix, read_member(path, SCALES_NAME), path)
     return table_of(path, strings_in(words, offsets, path), matrix, limit=limit)
 
 
-def write_npz(path: Path, words: Sequence[str], matrix: Floats) -> None:
+def write_npz(path: Path, words: Sequence[str], matrix: Floats, *, dtype: str = "float32") -> None:
     data, offsets = pack(words)
+    arrays: dict[str, NDArray[Any]] = {"vectors": matrix, "words": data, "offsets": offsets}
+    if dtype != "float32":
+        scales = row_scales(matrix) if dtype == "int8" else None
+        pieces = list(narrowed(matrix, dtype, scales))
+        arrays["vectors"] = np.concatenate(pieces) if pieces else matrix.astype(dtype)
+        if scales is not None:
+            arrays[SCALES_NAME] = scales
     with open(path, "wb") as file:
-        np.savez(file, allow_pickle=False, vectors=matrix, words=data, offsets=offsets)
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def read_safetensors(path: Path, *, limit: int | None = None) -> Table:
@@ -48,13 +59,54 @@ def read_safetensors(path: Path, *, limit: int | None = None) -> Table:
         words = strings_in(read_tensor(path, "words"), read_tensor(path, OFFSETS_NAME), path)
     else:
         words = vocabulary_beside(path)
-    return table_of(path, words, read_tensor(path, matrix_name), limit=limit)
+    matrix: Rows = TensorRows(path, matrix_name)
+    if SCALES_NAME in names:
+        matrix = ScaledRows(matrix, read_tensor(path, SCALES_NAME), path)
+    return table_of(path, words, matrix, limit=limit)
 
 
-def write_safetensors(path: Path, words: Sequence[str], matrix: Floats) -> None:
-    numpy_file = need("safetensors.numpy", purpose="writing safetensors")
+def write_safetensors(path: Path, words: Sequence[str], matrix: Floats, *, dtype: str = "float32") -> None:
     data, offsets = pack(words)
-    numpy_file.save_file({"vectors": np.ascontiguousarray(matrix), "words": data, "offsets": offsets}, path)
+    tensors = {"words": Tensor.of(data), OFFSETS_NAME: Tensor.of(offsets)}
+    scales = None
+    if dtype == "int8":
+        scales = row_scales(matrix)
+        tensors[SCALES_NAME] = Tensor.of(scales)
+    tensors["vectors"] = Tensor(dtype, matrix.shape, lambda: narrowed(matrix, dtype, scales))
+    with open(path, "wb") as file:
+        write_tensors(file, tensors)
+
+
+class TensorRows:
+    """A tensor of a safetensors file, some rows at a time; bfloat16 (which numpy lacks) as float32."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        with opened(path, "numpy") as file:
+            kind = str(file.get_slice(name).get_dtype()).lower()
+        self._wide = kind in ("bf16", "bfloat16")
+        self._file, self._name = opened(path, "pt" if self._wide else "numpy"), name
+        self.shape: tuple[int, ...] = tuple(self._file.get_slice(name).get_shape())
+
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        part = self._file.get_slice(self._name)[start:stop]
+        found: NDArray[Any] = part.float().numpy() if self._wide else part
+        return found
+
+
+class ScaledRows:
+    """Rows times a number each: int8 with its scales, or a token's weight."""
+
+    def __init__(self, rows: Rows, scales: NDArray[Any], path: Path) -> None:
+        if scales.shape != rows.shape[:1]:
+            raise InputError(
+                f"{path}: one scale a row is needed, got {scales.shape} for {rows.shape}: get the whole file."
+            )
+        self._rows, self._scales, self.shape = rows, scales.astype(np.float32), rows.shape
+
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
+        scaled: NDArray[Any] = self._rows[rows].astype(np.float32) * self._scales[rows, None]
+        return scaled
 
 
 def vocabulary_beside(path: Path) -> list[str]:

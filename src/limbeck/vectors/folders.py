@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
 from limbeck.state import atomic, write_text
-from limbeck.vectors.arrays import first_of, in_order, read_json, read_tensor, tensor_names
-from limbeck.vectors.gather import UNKNOWN, Floats, Table, table_of
+from limbeck.vectors.arrays import ScaledRows, TensorRows, first_of, in_order, read_json, read_tensor, tensor_names
+from limbeck.vectors.gather import UNKNOWN, Floats, Rows, Table, table_of
+from limbeck.vectors.precision import Tensor, narrowed, row_scales, write_tensors
 
-UNKNOWN_TOKEN = "[UNK]"
+#: how the tokenizer's unknown word is called, the first that is no word of the table
+UNKNOWN_TOKENS = ("[UNK]", "<unk>", "[UNKNOWN]", "<unknown>", "[no word]")
+#: Words as the corpus splitter finds them in English, as near as a pattern comes: n't and 's are words, and so is each
+#: sign of punctuation, but for dots in a row. Words of the table that it would divide are found before it is asked.
+WORDS = r"\w+(?=n['’]t(?!\w))|n['’]t(?!\w)|['’](?i:s|re|ve|ll|d|m)(?!\w)|\w+|\.\.+|[^\w\s]"
+#: what models put into their vocabularies: no word, and no reason to heed case
+MARKER = re.compile(r"\[[A-Z]+\]")
 PLACES = (".", "0_StaticEmbedding")  #: where sentence-transformers puts the same two files
 MATRIX_NAMES = ("embeddings", "embedding.weight")
 
@@ -39,85 +48,116 @@ def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
         )
     model, tokenizer_file = files
     names = tensor_names(model)
-    matrix = read_tensor(model, first_of(names, MATRIX_NAMES, model))
-    if matrix.dtype.kind != "f":
-        matrix = matrix.astype(np.float32)  # model2vec's int8: the scale is lost there as well
-    if "mapping" in names:
-        matrix = matrix[read_tensor(model, "mapping")]
-    if "weights" in names:
-        matrix = matrix * read_tensor(model, "weights")[:, None].astype(np.float32)
+    matrix: Rows = TensorRows(model, first_of(names, MATRIX_NAMES, model))
+    if "mapping" in names:  # of a quantized vocabulary, which is small
+        matrix = matrix[:][read_tensor(model, "mapping")]
+    if "weights" in names:  # of model2vec's int8 without them the scale is lost, there as well
+        matrix = ScaledRows(matrix, read_tensor(model, "weights"), model)
     tokenizer = read_json(tokenizer_file)
     words = in_order(tokenizer, tokenizer_file)
-    if len(words) != len(matrix):
+    if len(words) != matrix.shape[0]:
         raise InputError(
-            f"{folder}: one row a token is needed, got {len(words)} tokens and {len(matrix)} rows: "
+            f"{folder}: one row a token is needed, got {len(words)} tokens and {matrix.shape[0]} rows: "
             "the files do not belong together."
         )
     unknown = tokenizer["model"].get("unk_token")
-    if unknown in words and not matrix[words.index(unknown)].any():
-        # a row that was added so that the tokenizer has an unknown token; it says nothing about a word
-        at = words.index(unknown)
-        words, matrix = words[:at] + words[at + 1 :], np.delete(matrix, at, axis=0)
-        table = table_of(folder, words, matrix, limit=limit)
-        table.notes[UNKNOWN] = 1
-        return table
-    return table_of(folder, words, matrix, limit=limit)
+    at = words.index(unknown) if unknown in words else None
+    if at is None or matrix[at : at + 1].any():
+        return table_of(folder, words, matrix, limit=limit)
+    # a row that was added so that the tokenizer has an unknown token; it says nothing about a word
+    table = table_of(folder, words, matrix, limit=limit, skip=at)
+    table.notes[UNKNOWN] = 1
+    return table
 
 
-def write_model2vec(folder: Path, words: Sequence[str], matrix: Floats) -> None:
+def write_model2vec(folder: Path, words: Sequence[str], matrix: Floats, *, dtype: str = "float32") -> None:
     """Write a folder that model2vec's `StaticModel.from_pretrained` and sentence-transformers load.
 
-    Its tokenizer looks up whole words (runs of letters, runs of punctuation), lower-cased if all words are;
-    unknown words are dropped by model2vec.
+    Both give a word of the table its own vector, and the words of a text are found in it, lower-cased if all words of
+    the table are; see `word_tokenizer`. Unknown words are left out by model2vec; sentence-transformers counts them as
+    zeros, which makes the mean shorter and does not turn it. int8 comes with a weight a token, its scale, which both
+    multiply with.
     """
-    numpy_file = need("safetensors.numpy", purpose="writing safetensors")
-    tokens = list(words)
-    if UNKNOWN_TOKEN not in tokens:
-        tokens.append(UNKNOWN_TOKEN)
-        matrix = np.concatenate([matrix, np.zeros((1, matrix.shape[1]), dtype=np.float32)])
+    unknown = next(token for token in UNKNOWN_TOKENS if token not in words)
+    tokenizer = word_tokenizer(words, unknown)
+    shape = (len(words) + 1, matrix.shape[1])
+    scales = row_scales(matrix) if dtype == "int8" else None
+
+    def rows() -> Iterator[NDArray[Any]]:
+        yield from narrowed(matrix, dtype, scales)
+        yield np.zeros((1, shape[1]), dtype=dtype)  # of the unknown word, the last
+
+    tensors = {"embeddings": Tensor(dtype, shape, rows)}
+    if scales is not None:
+        tensors["weights"] = Tensor.of(np.append(scales, np.float32(1)))
     folder.mkdir(parents=True, exist_ok=True)
-    with atomic(folder / "model.safetensors") as temporary:
-        numpy_file.save_file({"embeddings": np.ascontiguousarray(matrix)}, temporary)
-    lower = all(word == word.lower() for word in words)
-    write_text(folder / "tokenizer.json", json.dumps(word_tokenizer(tokens, lower=lower), ensure_ascii=False))
+    with atomic(folder / "model.safetensors") as temporary, open(temporary, "wb") as file:
+        write_tensors(file, tensors)
+    write_text(folder / "tokenizer.json", json.dumps(tokenizer, ensure_ascii=False))
     config = {
         "model_type": "model2vec",
         "architectures": ["StaticModel"],
         "tokenizer_name": "words",
         "apply_pca": None,
-        "hidden_dim": int(matrix.shape[1]),
+        "hidden_dim": shape[1],
         "seq_length": 1_000_000,
+        "max_length": None,  # model2vec cuts texts after 512 words unless it is told not to
         "normalize": False,
-        "embedding_dtype": "float32",
+        "embedding_dtype": dtype,
     }
     write_text(folder / "config.json", json.dumps(config, indent=4))
     modules = [{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}]
     write_text(folder / "modules.json", json.dumps(modules, indent=4))
 
 
-def word_tokenizer(tokens: Sequence[str], *, lower: bool) -> dict[str, Any]:
-    """A tokenizer.json that looks whole words up."""
-    unknown = {
-        "id": tokens.index(UNKNOWN_TOKEN),
-        "content": UNKNOWN_TOKEN,
-        "single_word": False,
-        "lstrip": False,
-        "rstrip": False,
-        "normalized": False,
-        "special": True,
-    }
-    return {
+def word_tokenizer(words: Sequence[str], unknown: str) -> dict[str, Any]:
+    """A tokenizer.json that looks whole words up, the unknown word behind the last.
+
+    Words that the pattern would divide (with a blank, a hyphen, a point) are entered as added tokens, which are found
+    in a text before it is divided, the longest first: "new york" is one word where the table has it.
+    """
+    lower = all(word == word.lower() or MARKER.fullmatch(word) for word in words)
+    plain: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [unknown],
+        "added_tokens": [],
         "normalizer": {"type": "Lowercase"} if lower else None,
-        "pre_tokenizer": {"type": "Whitespace"},
+        "pre_tokenizer": {"type": "Split", "pattern": {"Regex": WORDS}, "behavior": "Removed", "invert": True},
         "post_processor": None,
         "decoder": None,
         "model": {
             "type": "WordLevel",
-            "vocab": {token: number for number, token in enumerate(tokens)},
-            "unk_token": UNKNOWN_TOKEN,
+            "vocab": {token: number for number, token in enumerate([*words, unknown])},
+            "unk_token": unknown,
         },
     }
+    added = [added_token(number, words[number], lower=lower) for number in divided(words, plain)]
+    return {**plain, "added_tokens": [*added, {**added_token(len(words), unknown), "special": True}]}
+
+
+def added_token(number: int, content: str, *, lower: bool = False) -> dict[str, Any]:
+    """A word that is looked for before a text is divided; `lower`: in the text as it is when lower-cased."""
+    return {
+        "id": number,
+        "content": content,
+        # a word inside another is none ("e-mail" in "the-mailer"), but signs may stand beside letters
+        "single_word": any(letter.isalnum() for letter in content),
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": lower and not MARKER.fullmatch(content),
+        "special": False,
+    }
+
+
+def divided(words: Sequence[str], tokenizer: dict[str, Any]) -> list[int]:
+    """The numbers of the words that a tokenizer does not find as they are."""
+    tokenizers = need("tokenizers", purpose="writing a model2vec folder")
+    without_words = {**tokenizer, "model": {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}}
+    pre = tokenizers.Tokenizer.from_str(json.dumps(without_words)).pre_tokenizer
+    return [
+        number
+        for number, word in enumerate(words)
+        # letters alone, by far the most words, are found as they are
+        if word and not word.isalpha() and [piece for piece, _ in pre.pre_tokenize_str(word)] != [word]
+    ]

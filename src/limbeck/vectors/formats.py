@@ -16,8 +16,9 @@ from limbeck.corpus.compression import compression_of, open_bytes
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.extras import need
 from limbeck.state import atomic
-from limbeck.vectors import arrays, fasttext, folders, models, text, word2vec
+from limbeck.vectors import arrays, fasttext, folders, models, spacy_folders, text, word2vec
 from limbeck.vectors.gather import Floats, Table
+from limbeck.vectors.precision import DTYPES, check_range
 
 #: what `format=` may be when reading
 READABLE = (
@@ -30,9 +31,12 @@ READABLE = (
     "npz",
     "safetensors",
     "model2vec",
+    "spacy",
     "model",
 )
-WRITABLE = ("auto", "word2vec", "word2vec-binary", "glove", "fasttext", "npz", "safetensors", "model2vec")
+WRITABLE = ("auto", "word2vec", "word2vec-binary", "glove", "fasttext", "npz", "safetensors", "model2vec", "spacy")
+FOLDERS = ("model2vec", "spacy")
+NARROW = ("npz", "safetensors", "model2vec")  #: formats that have float16 and int8 too
 BY_SUFFIX = {
     ".txt": "word2vec",
     ".vec": "fasttext",
@@ -57,7 +61,7 @@ def read(path: str | Path, *, format: str = "auto", limit: int | None = None) ->
         raise InputError(f"{path}: a file or folder of word vectors is needed, nothing is there: check the path.")
     if path.is_dir():
         return read_folder(path, format, limit)
-    if format in ("model2vec", "model"):
+    if format in (*FOLDERS, "model"):
         raise InputError(f"{path}: format {format!r} is a folder, got a file: give the folder or another format.")
     with open(path, "rb") as plain:
         compressed = compression_of(plain.read(8)) is not None
@@ -82,9 +86,11 @@ def read_folder(path: Path, format: str, limit: int | None) -> Table:
             f"{path}: word vectors are needed, these are kept occurrence vectors: use OccurrenceVectors.load."
         )
     if format == "auto":
-        format = "model2vec" if folders.model2vec_files(path) else "model"
+        format = "spacy" if spacy_folders.is_spacy(path) else "model2vec" if folders.model2vec_files(path) else "model"
     if format == "model2vec":
         return folders.read_model2vec(path, limit=limit)
+    if format == "spacy":
+        return spacy_folders.read_spacy(path, limit=limit)
     if format == "model":
         table = models.read_model(path)
         return table if limit is None else Table(table.words[:limit], table.matrix[:limit].copy(), table.notes)
@@ -125,8 +131,8 @@ def is_text(rest: bytes) -> bool:
     return not rest.strip() or 0 < len(fields) <= 2 * numbers
 
 
-def write(path: str | Path, words: Sequence[str], matrix: Floats, *, format: str = "auto") -> None:
-    """Write word vectors; "auto" goes by the name's ending (.gz, .bz2, .xz, .zst compress text and .bin)."""
+def format_of(path: str | Path, format: str = "auto") -> str:
+    """The format that word vectors are written in: the one given, or what the name's ending says."""
     choose(format, WRITABLE, what="format")
     path = Path(path).expanduser()
     compressed = path.suffix in COMPRESSED
@@ -138,13 +144,41 @@ def write(path: str | Path, words: Sequence[str], matrix: Floats, *, format: str
                 f"got {suffix!r}: rename it or give a format."
             )
         format = BY_SUFFIX[suffix]
-    if format == "model2vec":
+    if compressed and (format in ARRAYS or format in FOLDERS):
+        raise UsageError(f"{path}: {format} is not compressed: leave {path.suffix} out of the name.")
+    return format
+
+
+def check_dtype(dtype: str, format: str) -> None:
+    choose(dtype, DTYPES, what="dtype")
+    if dtype != "float32" and format not in NARROW:
+        raise UsageError(f"Only {', '.join(NARROW)} hold {dtype}, got {format}: choose one of them or float32.")
+
+
+def write(
+    path: str | Path,
+    words: Sequence[str],
+    matrix: Floats,
+    *,
+    format: str = "auto",
+    dtype: str = "float32",
+    language: str = "en",
+) -> None:
+    """Write word vectors; "auto" goes by the name's ending (.gz, .bz2, .xz, .zst compress text and .bin)."""
+    format = format_of(path, format)
+    check_dtype(dtype, format)
+    check_range(words, matrix, dtype)
+    path = Path(path).expanduser()
+    if format in FOLDERS:
         if path.is_file():
-            raise InputError(f"{path}: a model2vec folder is to be written, got a file of that name: choose another.")
-        folders.write_model2vec(path, words, matrix)
+            raise InputError(f"{path}: a folder ({format}) is to be written, got a file of that name: choose another.")
+        if format == "spacy":
+            spacy_folders.write_spacy(path, words, matrix, language=language)
+        else:
+            folders.write_model2vec(path, words, matrix, dtype=dtype)
         return
-    if compressed and format in ARRAYS:
-        raise UsageError(f"{path}: {format} files are not compressed: leave {path.suffix} out of the name.")
+    if path.is_dir():
+        raise InputError(f"{path}: a file ({format}) is to be written, got a folder of that name: choose another.")
     if format == "word2vec-binary":
         word2vec.check_binary_words(words, path)
     elif format not in ARRAYS:
@@ -152,9 +186,9 @@ def write(path: str | Path, words: Sequence[str], matrix: Floats, *, format: str
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as temporary:
         if format == "npz":
-            arrays.write_npz(temporary, words, matrix)
+            arrays.write_npz(temporary, words, matrix, dtype=dtype)
         elif format == "safetensors":
-            arrays.write_safetensors(temporary, words, matrix)
+            arrays.write_safetensors(temporary, words, matrix, dtype=dtype)
         else:
             with compressing(temporary, path.suffix) as stream:
                 if format == "word2vec-binary":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ NOT_UTF8 = "words that are not UTF-8, decoded with U+FFFD"
 NO_TOKEN = "rows without a token"
 NO_ROW = "tokens without a row"
 UNKNOWN = "the tokenizer's unknown word, a row of zeros"
+NO_STRING = "vectors of spaCy whose word is not told"
 BEHIND_LAST = "bytes behind the last word"
 BEYOND_HEADER = "words beyond the number in the header"
+
+BLOCK = 4096  #: rows brought into memory at once
 
 
 @dataclass
@@ -105,15 +108,32 @@ class Gatherer:
         return Table(list(self.index), matrix, self.notes)
 
 
-def table_of(path: str | Path, words: Sequence[str], matrix: NDArray[Any], *, limit: int | None = None) -> Table:
-    """A table from words and a matrix that are in memory already (npz, safetensors, a model's embedding table)."""
-    if matrix.ndim != 2 or len(words) != len(matrix):
+class Rows(Protocol):
+    """A matrix in a file, of which some rows at a time are brought into memory. Arrays are such, too."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]: ...
+
+
+def table_of(
+    path: str | Path, words: Sequence[str], matrix: Rows, *, limit: int | None = None, skip: int | None = None
+) -> Table:
+    """A table from words and a matrix (npz, safetensors, a model's embedding table); `skip`: a row to leave out."""
+    if len(matrix.shape) != 2 or len(words) != matrix.shape[0]:
         raise InputError(
             f"{path}: a matrix (words, dimensions) with one row a word is needed, "
             f"got {len(words)} words and an array of shape {matrix.shape}: the file's parts do not belong together."
         )
     gatherer = Gatherer(path, limit=limit, place="row")
-    for start in range(0, len(words), 4096):
-        part = slice(start, start + 4096)
-        gatherer.add(words[part], matrix[part], range(len(words))[part])
+    for start in range(0, len(words), BLOCK):
+        if gatherer.full:
+            break
+        part = slice(start, start + BLOCK)
+        some, rows, places = list(words[part]), matrix[part], list(range(len(words))[part])
+        if skip is not None and start <= skip < start + BLOCK:
+            rows = np.delete(rows, skip - start, axis=0)
+            del some[skip - start], places[skip - start]
+        gatherer.add(some, rows, places)
     return gatherer.table(matrix.shape[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -11,10 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError, choose
-from limbeck.vectors import formats, models
+from limbeck.vectors import exports, facts, formats, models
 from limbeck.vectors.gather import DUPLICATE, Floats, Table
+from limbeck.vectors.nearest import Ints, nearest_rows, unit_rows
+from limbeck.vectors.sentences import Case, Weighting, text_vectors
 
 Missing = Literal["drop", "zero", "mean", "error"]
+#: a word that is in the table, or a vector of its dimension
+Query = str | NDArray[Any]
+QUESTIONS = 4096  #: analogies answered at once
 
 
 class StaticVectors:
@@ -26,13 +32,25 @@ class StaticVectors:
     >>> [(word, round(cosine, 3)) for word, cosine in vectors.most_similar("a", 1)]
     [('b', 0.6)]
 
-    words   the words, all different
-    matrix  (words, d) float32, read-only
-    notes   what a reader dropped or mended: {reason: how often}
+    >>> vectors.similarity("a", "b"), vectors.get("c")
+    (0.6000000238418579, None)
+
+    words    the words, all different
+    matrix   (words, d) float32, read-only
+    unit     its rows scaled to length 1, made once when first asked for
+    notes    what a reader dropped or mended: {reason: how often}
+    counts   (words,) how often each word occurred in the text that the vectors were made from; None where not known
+    origins  of each word how its vector came about ("corpus", "frame", ...); None where not known
     """
 
     def __init__(
-        self, words: Sequence[str], matrix: NDArray[Any] | Sequence[Any], *, notes: Mapping[str, int] | None = None
+        self,
+        words: Sequence[str],
+        matrix: NDArray[Any] | Sequence[Any],
+        *,
+        notes: Mapping[str, int] | None = None,
+        counts: NDArray[Any] | Sequence[int] | None = None,
+        origins: Sequence[str] | None = None,
     ) -> None:
         words = list(words)
         array = np.asarray(matrix, dtype=np.float32)
@@ -55,6 +73,8 @@ class StaticVectors:
         self._matrix.flags.writeable = False
         self._words, self._index = words, index
         self._notes = dict(notes or {})
+        self._facts = facts.check(words, counts, origins)
+        self._folder: Path | None = None  # where the facts are, as long as nobody has asked for them
 
     @property
     def words(self) -> list[str]:
@@ -76,6 +96,25 @@ class StaticVectors:
     def duplicates(self) -> int:
         """How many lines of the file were left out because their word had come before."""
         return self._notes.get(DUPLICATE, 0)
+
+    @cached_property
+    def unit(self) -> Floats:
+        unit = unit_rows(self._matrix)
+        unit.flags.writeable = False
+        return unit
+
+    @property
+    def counts(self) -> Ints | None:
+        return self._known_facts().counts
+
+    @property
+    def origins(self) -> list[str] | None:
+        return self._known_facts().origins
+
+    def _known_facts(self) -> facts.Facts:
+        if self._folder is not None:  # read late, since few ask, and it needs pyarrow
+            self._facts, self._folder = facts.read(self._folder, self._words), None
+        return self._facts
 
     def __len__(self) -> int:
         return len(self._words)
@@ -115,32 +154,136 @@ class StaticVectors:
             result[absent] = 0.0 if missing == "zero" else mean.astype(np.float32)
         return result
 
-    def most_similar(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k words of highest cosine with `word`, itself left out; zero vectors have no cosine and are left out."""
-        if k < 1:
-            raise UsageError(f"k must be at least 1, got {k}.")
-        own = self.index(word)
-        norms = np.linalg.norm(self._matrix, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cosines = (self._matrix @ self._matrix[own]) / (norms * norms[own])
-        usable = np.isfinite(cosines)
-        usable[own] = False
-        rows = np.flatnonzero(usable)
-        k = min(k, len(rows))
-        if k == 0:
-            return []
-        best = rows[np.argpartition(-cosines[rows], k - 1)[:k]]
-        best = best[np.lexsort((best, -cosines[best]))]
-        return [(self._words[row], float(cosines[row])) for row in best]
+    def get(self, word: str, default: Any = None) -> Any:
+        """The vector of a word, or `default` where it has none."""
+        row = self._index.get(word)
+        return default if row is None else self._matrix[row]
+
+    def subset(self, words: Iterable[str], *, missing: Literal["drop", "error"] = "error") -> StaticVectors:
+        """These words alone, in this order, with what is known of them."""
+        choose(missing, ("drop", "error"), what="missing")
+        wanted = list(dict.fromkeys(words))
+        matrix = self.vectors(wanted, missing=missing)
+        kept = [word for word in wanted if word in self]
+        known = self._known_facts().take([self._index[word] for word in kept])
+        return StaticVectors(kept, matrix, counts=known.counts, origins=known.origins)
+
+    def similarity(self, one: Query, other: Query) -> float:
+        """The cosine of two words or vectors; NaN where one of them is zero."""
+        pair = np.stack([self._query(one), self._query(other)]).astype(np.float64)
+        return float(pair[0] @ pair[1]) if pair.any(axis=1).all() else float("nan")
+
+    def nearest(
+        self, queries: NDArray[Any], *, k: int = 10, exclude: Sequence[Sequence[int]] | Ints | None = None
+    ) -> tuple[Ints, Floats]:
+        """Of each query (m, d) the k rows of highest cosine, best first, and the cosines (m, k).
+
+        `exclude`: for each query rows that are not to be found. See `limbeck.vectors.nearest.nearest_rows`.
+        """
+        return nearest_rows(self.unit, queries, k=k, exclude=exclude)
+
+    def most_similar(
+        self, positive: Query | Sequence[Query], k: int = 10, *, negative: Query | Sequence[Query] = ()
+    ) -> list[tuple[str, float]]:
+        """The k words of highest cosine with a word or a vector, or with the sum of several, less the negative ones.
+
+        Each is scaled to length 1 before they are summed. Words that were given are left out, and so are zero
+        vectors, which have no cosine.
+        """
+        plus, minus = as_queries(positive), as_queries(negative)
+        if not plus and not minus:
+            raise UsageError("A word or a vector is needed, got none.")
+        query = np.zeros(self.dim)
+        for sign, several in ((1.0, plus), (-1.0, minus)):
+            for one in several:
+                query += sign * self._query(one).astype(np.float64)
+        given = [self.index(one) for one in (*plus, *minus) if isinstance(one, str)]
+        rows, cosines = self.nearest(query[None], k=min(k, max(1, len(self))) if k > 0 else k, exclude=[given])
+        return [(self._words[row], float(value)) for row, value in zip(rows[0], cosines[0], strict=True) if row >= 0]
+
+    def analogy(self, a: str, b: str, c: str, k: int = 1) -> list[tuple[str, float]]:
+        """What is to c as b is to a: the k words of highest cosine with b − a + c (3CosAdd), a, b and c left out."""
+        return self.most_similar([b, c], k, negative=[a])
+
+    def analogies(self, a: Ints, b: Ints, c: Ints, *, k: int = 1) -> tuple[Ints, Floats]:
+        """The same for many at once: row numbers (m,) in; (m, k) rows and cosines out."""
+        unit = self.unit
+        rows, cosines = np.empty((len(a), k), dtype=np.int64), np.empty((len(a), k), dtype=np.float32)
+        for start in range(0, len(a), QUESTIONS):
+            part = slice(start, start + QUESTIONS)
+            queries = unit[b[part]] - unit[a[part]] + unit[c[part]]
+            given = np.stack([a[part], b[part], c[part]], axis=1)
+            rows[part], cosines[part] = self.nearest(queries, k=k, exclude=given)
+        return rows, cosines
+
+    def sentences(
+        self,
+        texts: Sequence[str] | Sequence[Sequence[str]],
+        *,
+        weighting: Weighting = "mean",
+        a: float = 1e-3,
+        remove_first: bool | None = None,
+        common: NDArray[Any] | None = None,
+        counts: Mapping[str, int] | None = None,
+        case: Case = "either",
+        language: str = "en",
+    ) -> Floats:
+        """A vector for each text (texts, d): the mean of its words' vectors, or SIF.
+
+        A text without a known word has zeros. See `limbeck.vectors.sentences.text_vectors`, which also tells how many
+        words of each text were found.
+        """
+        return text_vectors(
+            self,
+            texts,
+            weighting=weighting,
+            a=a,
+            remove_first=remove_first,
+            common=common,
+            counts=counts,
+            case=case,
+            language=language,
+        ).matrix
+
+    def _query(self, one: Query) -> Floats:
+        """A word or vector scaled to length 1, zeros as they are."""
+        if isinstance(one, str):
+            row: Floats = self.unit[self.index(one)]
+            return row
+        vector = np.asarray(one)
+        if vector.shape != (self.dim,):
+            raise InputError(f"A vector of {self.dim} dimensions is needed, got an array of shape {vector.shape}.")
+        unit: Floats = unit_rows(vector[None])[0]
+        return unit
 
     @classmethod
     def load(cls, path: str | Path, format: str = "auto", limit: int | None = None) -> StaticVectors:
-        """Read a file or folder; its format is told by its content. `limit`: the first so many different words."""
-        return cls._of(formats.read(path, format=format, limit=limit))
+        """Read a file or folder; its format is told by its content. `limit`: the first so many different words.
 
-    def save(self, path: str | Path, format: str = "auto") -> None:
-        """Write to a file or folder, the format by the name's ending: see `limbeck.vectors.formats.BY_SUFFIX`."""
-        formats.write(path, self._words, self._matrix, format=format)
+        A folder made by `limbeck distill` tells counts and origins too (words.parquet).
+        """
+        vectors = cls._of(formats.read(path, format=format, limit=limit))
+        vectors._folder = facts.folder_of(path)
+        return vectors
+
+    def save(self, path: str | Path, format: str = "auto", *, dtype: str = "float32", language: str = "en") -> None:
+        """Write to a file or folder, the format by the name's ending: see `limbeck.vectors.formats.BY_SUFFIX`.
+
+        dtype     "float32", "float16" or "int8" (with a scale a word); text and word2vec's binary have float32 alone
+        language  of the pipeline that format "spacy" writes
+        """
+        formats.write(path, self._words, self._matrix, format=format, dtype=dtype, language=language)
+        known = self._known_facts()
+        if known and formats.format_of(path, format) == "model2vec":
+            facts.write(Path(path).expanduser(), self._words, known)
+
+    def to_gensim(self) -> Any:
+        """The same vectors, copied, as gensim's KeyedVectors, with counts where they are known."""
+        return exports.to_gensim(self._words, self._matrix, self.counts)
+
+    def to_spacy(self, language: str = "en") -> Any:
+        """A blank spaCy pipeline of a language whose words have these vectors."""
+        return exports.to_spacy(self._words, self._matrix, language)
 
     @classmethod
     def from_model(cls, folder_or_id: str | Path) -> StaticVectors:
@@ -150,3 +293,10 @@ class StaticVectors:
     @classmethod
     def _of(cls, table: Table) -> StaticVectors:
         return cls(table.words, table.matrix, notes=table.notes)
+
+
+def as_queries(given: Query | Sequence[Query]) -> list[Query]:
+    """One word or vector, or several, as a list; a matrix is several vectors."""
+    if isinstance(given, str) or (isinstance(given, np.ndarray) and given.ndim == 1):
+        return [given]
+    return list(given)

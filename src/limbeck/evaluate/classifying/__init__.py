@@ -1,6 +1,7 @@
-"""Classification by a small network on frozen vectors: tasks as data, features, training, scores with intervals."""
+"""Classification by small networks on vectors of texts or words: tasks as data, training, scores with intervals."""
 
 from limbeck.evaluate.classifying.catalogue import classify_tasks
+from limbeck.evaluate.classifying.convolution import convolve
 from limbeck.evaluate.classifying.result import Classified, classify_table, epoch_table
 from limbeck.evaluate.classifying.run import classify, published_repairs
 from limbeck.evaluate.classifying.task import ClassifyFile, ClassifySet, ClassifyTask, Examples
@@ -14,6 +15,7 @@ __all__ = [
     "classify",
     "classify_table",
     "classify_tasks",
+    "convolve",
     "epoch_table",
     "published_repairs",
 ]

@@ -1,4 +1,4 @@
-"""The classification tasks that limbeck knows (`tasks.toml`), found by their files in a folder."""
+"""The classification tasks that limbeck knows (`tasks.toml`, `sentences.toml`), found by their files in a folder."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from typing import Any
 from limbeck.errors import InputError, choose
 from limbeck.evaluate.catalogue import index_of, path_ending_in
 from limbeck.evaluate.classifying.scores import METRICS
-from limbeck.evaluate.classifying.task import KINDS, SPLITS, ClassifyFile, ClassifyTask
+from limbeck.evaluate.classifying.task import KINDS, SPLITS, WHOLE, ClassifyFile, ClassifyTask
 
-TABLE = Path(__file__).parent / "tasks.toml"
+TABLE = Path(__file__).parent / "tasks.toml"  #: those of Rajaee & Pilehvar (2021)
+SENTENCES = TABLE.with_name("sentences.toml")  #: those of Gupta & Jaggi (2021)
 ALL = "classify"  #: the name that means every task of which the files are there
 
 
 def classify_tasks(
-    data_dir: str | Path, names: str | Iterable[str] | None = None, *, table: str | Path = TABLE
+    data_dir: str | Path, names: str | Iterable[str] | None = None, *, table: str | Path | None = None
 ) -> dict[str, ClassifyTask]:
-    """The classification tasks whose files lie anywhere under `data_dir`, by name, in the order of the table.
+    """The classification tasks whose files lie anywhere under `data_dir`, by name, in the order of the tables.
 
     names  tasks, which must be there; all that are found if None or "classify", of which one must be there
-    table  a TOML file with tasks of one's own, in the form of `tasks.toml`
+    table  a TOML file with tasks of one's own, in the form of `tasks.toml`; limbeck's own two unless said
     """
-    known = load_table(table)
+    known = all_tasks() if table is None else load_table(table)
     asked = [] if names is None else [names] if isinstance(names, str) else list(names)
     for name in asked:
         choose(name, [ALL, *known], what="task")
@@ -33,8 +34,13 @@ def classify_tasks(
 
 
 def find_some(data_dir: str | Path, needed: Sequence[str], others: Sequence[str]) -> dict[str, ClassifyTask]:
-    """Tasks of limbeck's own table: all of `needed`, and those of `others` that are there; at least one in all."""
-    return _placed(load_table(), data_dir, needed, [*needed, *others])
+    """Tasks of limbeck's own tables: all of `needed`, and those of `others` that are there; at least one in all."""
+    return _placed(all_tasks(), data_dir, needed, [*needed, *others])
+
+
+def all_tasks() -> dict[str, ClassifyTask]:
+    """The tasks of limbeck's own tables."""
+    return {**load_table(TABLE), **load_table(SENTENCES)}
 
 
 def load_table(table: str | Path = TABLE) -> dict[str, ClassifyTask]:
@@ -73,8 +79,11 @@ def _check(task: ClassifyTask, who: str, known: Mapping[str, ClassifyTask]) -> N
     choose(task.kind, KINDS, what=f"{who}: kind")
     choose(task.metric, METRICS, what=f"{who}: metric")
     splits = [choose(file.split, SPLITS, what=f"{who}: split") for file in task.files]
-    if "train" not in splits or len(splits) < 2 or len(set(splits)) < len(splits):
+    if WHOLE not in splits and ("train" not in splits or len(set(splits)) < 2):
         raise InputError(f"{who} must have a file to train on and others to report on, got {splits}: add what lacks.")
+    parts = {(file.split, file.label) for file in task.files}
+    if (WHOLE in splits and len(set(splits)) > 1) or len(parts) < len(splits):
+        raise InputError(f"{who} must have one file of each split, or 'all' alone, got {splits}: mend it.")
     if len(task.classes) < 2:
         raise InputError(f"{who} must have at least two classes, got {list(task.classes)}: name them.")
     sides = 1 if task.kind == "single" else 2
@@ -86,8 +95,14 @@ def _check(task: ClassifyTask, who: str, known: Mapping[str, ClassifyTask]) -> N
         )
     if (task.kind == "word") != (task.places is not None):
         raise InputError(f"{who}: places belong to tasks of kind 'word', and these need them: give them or leave them.")
-    if any((file.gold is None) == (task.label is None) for file in task.files):
-        raise InputError(f"{who}: labels must stand in a column or in files of their own, got both or none: say where.")
+    for file in task.files:
+        if (file.gold is not None) + (task.label is not None) + bool(file.label) != 1:
+            raise InputError(
+                f"{who}: labels must stand in a column, in files of their own, or be one a file, got several or none: "
+                "say where."
+            )
+    if task.reported:
+        choose(task.reported, task.splits, what=f"{who}: reported")
 
 
 def _placed(
@@ -100,7 +115,9 @@ def _placed(
     found = {name: task for name, task in placed.items() if task is not None}
     if not found:
         files = ", ".join(str(known[name].files[0].path) for name in placed)
-        raise InputError(f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder.")
+        sources = dict.fromkeys(known[name].source for name in placed if known[name].source)
+        where = f", or get them from {' or '.join(sources)}" if sources else ""
+        raise InputError(f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder{where}.")
     return found
 
 
@@ -113,7 +130,7 @@ def _find(task: ClassifyTask, here: Mapping[str, list[Path]], root: str | Path, 
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
             f"{root}: the task {task.name} needs all of its {len(ends)} files, {missing[0]}{more} is missing: add what "
-            "is missing, or name the tasks that are wanted."
+            f"is missing{f' ({task.source} has it)' if task.source else ''}, or name the tasks that are wanted."
         )
     if missing:
         return None

@@ -23,7 +23,7 @@ CHUNK = 4_000_000  #: numbers of features that are made at once when predicting
 class MlpSettings:
     """How a classifier is trained: one hidden layer of ReLU units, softmax, Adam.
 
-    hidden         units
+    hidden         units; 0 for none, a linear classifier
     epochs         all are trained; which one counts is for others to choose
     batch          examples a step
     learning_rate  of Adam
@@ -91,8 +91,8 @@ def start(seeds: Sequence[int], *, width: int, hidden: int, classes: int, device
         made = [generator_for(seed, "classify", name).uniform(-reach, reach, (rows, columns)) for seed in seeds]
         return torch.from_numpy(np.stack(made).astype(np.float32))
 
-    shapes = [drawn("hidden", width, hidden), torch.zeros(len(seeds), 1, hidden),
-              drawn("output", hidden, classes), torch.zeros(len(seeds), 1, classes)]  # fmt: skip
+    shapes = [drawn("hidden", width, hidden), torch.zeros(len(seeds), 1, hidden)] if hidden else []
+    shapes += [drawn("output", hidden or width, classes), torch.zeros(len(seeds), 1, classes)]
     return [tensor.to(device).requires_grad_() for tensor in shapes]
 
 
@@ -103,8 +103,11 @@ def orders(seeds: Sequence[int], rows: NDArray[np.int64], epoch: int) -> NDArray
 
 def forward(weights: Sequence[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
     """Scores (starts, batch, classes) of features (starts, batch, width), or of (batch, width) for all starts."""
-    hidden, hidden_bias, output, output_bias = weights
-    return torch.relu(x @ hidden + hidden_bias) @ output + output_bias
+    *first, output, output_bias = weights
+    if first:
+        hidden, hidden_bias = first
+        x = torch.relu(x @ hidden + hidden_bias)
+    return x @ output + output_bias
 
 
 @torch.no_grad()

@@ -43,6 +43,9 @@ class Classified:
     losses        (settings, starts, epochs) on the examples trained on
     majority      score of the class that most training examples have
     trained, held, available   examples trained on, held out, and in the training set
+    from_epoch    the first epoch that may be chosen, counted from 0
+    learning_rates  (settings, starts) where they were chosen too
+    covered       share of the texts' words that have a vector; None where encoders say which texts have none
     """
 
     task: str
@@ -64,6 +67,9 @@ class Classified:
     losses: Floats = field(repr=False)
     draws: int = significance.DRAWS
     seed: int = 0
+    from_epoch: int = 0
+    learning_rates: Floats | None = field(default=None, repr=False)
+    covered: float | None = None
 
     @cached_property
     def scores(self) -> Floats:
@@ -76,17 +82,26 @@ class Classified:
 
         What is reported has no say in it (FIDELITY §3.16).
         """
-        return np.asarray(self.held_out.argmax(-1))
+        return np.asarray(self.held_out[..., self.from_epoch :].argmax(-1) + self.from_epoch)
 
     @cached_property
     def chosen_scores(self) -> Floats:
         """(settings, starts) reported scores at the epochs chosen."""
         return np.take_along_axis(self.scores, self.chosen[..., None], -1)[..., 0]
 
+    @cached_property
+    def chosen_predictions(self) -> NDArray[np.int16]:
+        """(settings, starts, n) at the epochs chosen."""
+        return np.take_along_axis(self.predictions, self.chosen[..., None, None], 2)[:, :, 0]
+
+    def run_scores(self, setting: str, *, metric: Metric) -> Floats:
+        """(starts,) reported scores by any metric at the epochs chosen, which the task's own metric chose."""
+        return score(self.chosen_predictions[self._place(setting)], self.gold, metric=metric)
+
     def _drawn(self, draws: int) -> Floats:
         """(settings, draws)"""
         if draws not in self._kept:
-            at = np.take_along_axis(self.predictions, self.chosen[..., None, None], 2)[:, :, 0]
+            at = self.chosen_predictions
             self._kept[draws] = resampled(at, self.gold, metric=self.metric, draws=draws, seed=self.seed)
         return self._kept[draws]
 
@@ -99,8 +114,9 @@ class Classified:
         """The score of a setting."""
         place = self._place(setting)
         values = self.chosen_scores[place]
-        spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-        return Summary(float(values.mean()), spread, *significance.percentiles(self._drawn(self.draws)[place]))
+        return Summary(
+            float(values.mean()), deviation(values), *significance.percentiles(self._drawn(self.draws)[place])
+        )
 
     def compare(
         self,
@@ -142,6 +158,12 @@ class Classified:
         reached = self.curve(setting) >= self.curve(self.settings[0]).max() - 1e-12
         return int(reached.argmax()) + 1 if reached.any() else None
 
+    def _rate(self, place: int, run: int) -> float | None:
+        """The learning rate of a run: its own, or that of all."""
+        if self.learning_rates is None:
+            return self.how.get("learning_rate")
+        return float(self.learning_rates[place, run])
+
     def _place(self, setting: str) -> int:
         return self.settings.index(choose(setting, self.settings, what="setting"))
 
@@ -153,6 +175,7 @@ class Classified:
         for place, setting in enumerate(self.settings):
             summary = self.summary(setting)
             against = self.compare(setting, draws=draws) if place else None
+            accuracy, f1 = (self.run_scores(setting, metric=metric) for metric in ("accuracy", "macro-f1"))
             rows.append({
                 "target": self.encoder,
                 "task": self.task,
@@ -166,6 +189,10 @@ class Classified:
                 "difference_low": against.low if against else None,
                 "difference_high": against.high if against else None,
                 "p": against.p if against else None,
+                "accuracy": float(accuracy.mean()),
+                "accuracy_spread": deviation(accuracy),
+                "macro_f1": float(f1.mean()),
+                "macro_f1_spread": deviation(f1),
                 "epochs_to_first": self.epochs_to_first(setting),
                 "majority": self.majority,
                 "split": self.reported,
@@ -193,6 +220,7 @@ class Classified:
                 "loss": float(self.losses[place, run, epoch]),
                 "held_out": float(self.held_out[place, run, epoch]),
                 "score": float(self.scores[place, run, epoch]),
+                "learning_rate": self._rate(place, run),
                 "chosen": int(self.chosen[place, run] == epoch),
                 "majority": self.majority,
             }
@@ -219,6 +247,27 @@ def classify_table(results: Iterable[Classified]) -> dict[str, list[Any]]:
 def epoch_table(results: Iterable[Classified]) -> dict[str, list[Any]]:
     """Columns of all results' scores by epoch, for `limbeck.tables` and the figure."""
     return _columns([row for result in results for row in result.epoch_rows()])
+
+
+def mean_over_tasks(scores: Iterable[Any]) -> dict[str, tuple[int, Floats, Floats]]:
+    """Of each target with several tasks their number, and each run's mean macro-F1 and accuracy over them (Table 5 of
+    Gupta & Jaggi 2021); left out where runs differ in number, or a task is scored twice."""
+    runs: dict[str, dict[str, tuple[Floats, Floats]]] = {}
+    for one in scores:
+        by_metric = (one.result.run_scores(one.setting, metric=metric) for metric in ("macro-f1", "accuracy"))
+        f1, accuracy = by_metric
+        runs.setdefault(one.target, {})[one.task] = (f1, accuracy)
+    found = {}
+    for target, tasks in runs.items():
+        if len(tasks) > 1 and len({len(f1) for f1, _ in tasks.values()}) == 1:
+            f1, accuracy = (np.mean(several, axis=0) for several in zip(*tasks.values(), strict=True))
+            found[target] = (len(tasks), f1, accuracy)
+    return found
+
+
+def deviation(values: Floats) -> float:
+    """Standard deviation over runs; NaN for one run."""
+    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def classify(
     length         tokens of a flattened example
     starts         number of training runs, or their seeds: first weights and order of examples, alike for all settings
     learning_rate  of Adam; 1e-3 for mean features, 3e-5 for flattened ones (as published) unless said
-    hidden, batch  units, examples a step: 100 and 32 as published
+    hidden, batch  units, examples a step: 100 and 32 as published; 0 units: a linear classifier
     scale          "as-is"; "rms": features are divided by their root mean square over the training examples, one number
                    a setting, so that no setting learns faster for being larger
     held_out       share of the training examples that the epoch is chosen on
@@ -93,17 +94,23 @@ def classify(
     choose(features, FEATURES, what="features")
     choose(scale, SCALES, what="scale")
     seeds = tuple(range(starts)) if isinstance(starts, int) else tuple(starts)
-    for name, number in (("starts", len(seeds)), ("epochs", epochs), ("hidden", hidden), ("batch", batch)):
+    if hidden < 0:
+        raise UsageError(f"hidden must be at least 0, got {hidden}.")
+    for name, number in (("starts", len(seeds)), ("epochs", epochs), ("batch", batch)):
         if number < 1:
             raise UsageError(f"{name} must be at least 1, got {number}.")
     if not 0 < held_out < 1:
         raise UsageError(f"held_out must lie between 0 and 1, got {held_out}.")
+    if learning_rate is not None and not isinstance(learning_rate, int | float):
+        raise UsageError(f"learning_rate must be one number for this network, got {learning_rate}: give one.")
     known = encoder.layers[-1] if layer is None else choose(str(layer), encoder.layers, what="layer")
     if repairs is not None and not repairs:
         raise UsageError("repairs must name at least one setting, got none: give {'baseline': None}.")
 
-    data = task.read(split) if isinstance(task, ClassifyTask) else task
-    chosen = _drawn(len(data.train), max_train, seed)
+    data = task.read(split, seed=seed) if isinstance(task, ClassifyTask) else task
+    if data.dev is not None:  # the epoch is chosen on a part of all that is not reported
+        data = replace(data, train=data.train + data.dev, dev=None)
+    chosen = drawn(len(data.train), max_train, seed)
     examples = data.train[chosen] + data.test
     trained, held = _divide(data, chosen, held_out, seed)
     reported = np.arange(len(chosen), len(examples))
@@ -152,13 +159,13 @@ def classify(
         available=len(data.train),
         majority=float(score(np.full(len(gold), most), gold, metric=data.metric)),
         dropped=found.dropped,
-        notes=(*data.notes, *_told(len(chosen), len(data.train))),
+        notes=(*data.notes, *part_told(len(chosen), len(data.train))),
         how={
             "features": features, "layer": known,
             "units": "words" if data.kind == "word" else encoder.units if features == "mean" else f"first-{length}",
             "fit": "transductive" if transductive else "training", "scale": scale, "hidden": hidden, "batch": batch,
             "learning_rate": rate, "epochs": epochs, "seed": seed,
-            **{name: _name_of(repair) for name, repair in chosen_repairs.items()},
+            **{name: name_of_repair(repair) for name, repair in chosen_repairs.items()},
         },
         gold=gold,
         predictions=predictions[..., len(held) :],
@@ -169,7 +176,7 @@ def classify(
     )  # fmt: skip
 
 
-def _drawn(available: int, most: int | None, seed: int) -> NDArray[np.int64]:
+def drawn(available: int, most: int | None, seed: int) -> NDArray[np.int64]:
     """The training examples that are used, in their order."""
     if most is not None and most < 4:
         raise UsageError(f"max_train must be at least 4, got {most}.")
@@ -216,11 +223,11 @@ def _scaled(inputs: Any, trained: NDArray[np.int64], device: Any) -> Any:
     return lambda numbers: inputs(numbers) / size
 
 
-def _told(used: int, available: int) -> list[str]:
+def part_told(used: int, available: int) -> list[str]:
     return [f"{used} of {available} training examples, drawn at random"] if used < available else []
 
 
-def _name_of(repair: Any) -> str:
+def name_of_repair(repair: Any) -> str:
     """A repair with its whole numbers: AllButTheTop(15)."""
     if repair is None:
         return "none"

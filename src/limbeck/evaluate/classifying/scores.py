@@ -1,4 +1,4 @@
-"""Accuracy and Matthews' correlation from tables of true and predicted classes, and both under resampling."""
+"""Accuracy, macro-F1 and Matthews' correlation from tables of true and predicted classes, and all under resampling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from limbeck.errors import choose
 from limbeck.seeds import generator_for
 
-Metric = Literal["accuracy", "matthews"]
+Metric = Literal["accuracy", "macro-f1", "matthews"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 Floats = NDArray[np.float64]
 BLOCK = 4_000_000  #: counts made at once
@@ -29,6 +29,8 @@ def of_tables(table: Floats, *, metric: Metric) -> Floats:
     """The metric (…) of tables (…, true class, predicted class) of counts.
 
     accuracy   Σ_k t_kk / n
+    macro-f1   mean over classes of 2·t_kk / (true_k + pred_k), the harmonic mean of precision and recall; of the
+               classes that occur, as true or as predicted ones, as in scikit-learn
     matthews   (n·Σ_k t_kk − Σ_k true_k·pred_k) / √((n² − Σ pred_k²)(n² − Σ true_k²)): Gorodkin's (2004) for any number
                of classes, Matthews' (1975) for two; 0 where all predictions, or all examples, are of one class, as in
                scikit-learn and GLUE
@@ -41,6 +43,10 @@ def of_tables(table: Floats, *, metric: Metric) -> Floats:
     if metric == "accuracy":
         return np.asarray(right / n)
     true, predicted = table.sum(-1), table.sum(-2)
+    if metric == "macro-f1":
+        there = true + predicted
+        each = 2 * np.diagonal(table, axis1=-2, axis2=-1) / np.where(there > 0, there, 1.0)
+        return np.asarray(each.sum(-1) / (there > 0).sum(-1))
     spread = (n**2 - (predicted**2).sum(-1)) * (n**2 - (true**2).sum(-1))
     above = n * right - (true * predicted).sum(-1)
     return np.asarray(np.where(spread > 0, above / np.sqrt(np.where(spread > 0, spread, 1.0)), 0.0))

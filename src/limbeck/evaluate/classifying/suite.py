@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from limbeck.evaluate.classifying.catalogue import find_some, load_table
+from limbeck.errors import UsageError
+from limbeck.evaluate.classifying.catalogue import SENTENCES, all_tasks, find_some, load_table
+from limbeck.evaluate.classifying.convolution import RUNS, convolve
 from limbeck.evaluate.classifying.result import Classified, Summary, classify_table, epoch_table
 from limbeck.evaluate.classifying.run import classify
 from limbeck.evaluate.classifying.task import ClassifySet, ClassifyTask, Examples
@@ -19,9 +21,12 @@ if TYPE_CHECKING:
     from limbeck.evaluate.suites import Wishes
     from limbeck.evaluate.targets import Target
 
-__all__ = ["compare", "find_some", "names", "scores", "tables"]
+__all__ = ["compare", "find_some", "names", "scores", "sentence_names", "tables"]
 
 BASELINE = "baseline"
+CLASSIFIERS = ("auto", "mlp", "cnn")
+OF_MLP = ("features", "length", "hidden", "transductive")  #: options that only one of the two heeds
+OF_CNN = ("embeddings", "device")
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,12 @@ class ClassifyScore:
 
     @property
     def coverage(self) -> float:
-        """Share of all examples, those of the training too, that have all the vectors they should have."""
+        """Share of the texts' words that have a vector; of encoders, share of examples that lack no vector.
+
+        Of all examples, those of the training too.
+        """
+        if self.result.covered is not None:
+            return self.result.covered
         examples = self.result.trained + self.result.held + self.n
         return 1 - sum(self.result.dropped.values()) / examples
 
@@ -77,28 +87,57 @@ class ClassifyScore:
 
 def names() -> list[str]:
     """All tasks that are known."""
-    return list(load_table())
+    return list(all_tasks())
+
+
+def sentence_names() -> list[str]:
+    """Those of Gupta & Jaggi (2021)."""
+    return list(load_table(SENTENCES))
 
 
 def scores(task: ClassifyTask, target: Target, repairs: Mapping[str, Any], wishes: Wishes) -> list[ClassifyScore]:
-    """A score for each layer and repair; where no repair is asked for, those of Rajaee & Pilehvar (2021)."""
+    """A score for each layer and repair.
+
+    A vector file's words go through a convolution where a task has single texts (`convolve`); else a small network
+    reads means of vectors (`classify`). Where no repair is asked for, a model is scored on the tasks of Rajaee &
+    Pilehvar (2021) with theirs.
+    """
     from limbeck.evaluate.sweeping import name_of
     from limbeck.evaluate.targets import repair_for
 
-    encoder = encoder_of(target)
     options = dict(wishes.classify)
-    data = task.read(options.pop("split", None))
+    if task.name in sentence_names():
+        options.setdefault("starts", RUNS)
+    convolving = takes_words(task, target, options)
+    for name in ("classifier", *(OF_MLP if convolving else OF_CNN)):
+        options.pop(name, None)
+    data = task.read(options.pop("split", None), seed=wishes.seed)
     if getattr(target, "lowercase", False):
-        data = replace(data, train=_lowered(data.train), test=_lowered(data.test))
+        data = replace(data, train=_lowered(data.train), test=_lowered(data.test), dev=data.dev and _lowered(data.dev))
+    published = task.name in load_table() and not is_table(target) and not any(repairs)
     found = []
     for layer in target.layers:
         own = {setting_of(name): repair_for(repair, layer, name) for name, repair in repairs.items()}
-        result = _named(data, encoder, target, layer, own if any(repairs) else None, wishes, options)
+        result = _named(data, target, layer, None if published else own, wishes, options, convolving=convolving)
         called = {setting_of(name): name for name in repairs}
         for setting in result.settings:
             named = name_of(target, layer, called.get(setting, setting))
             found.append(ClassifyScore(result, setting, named))
     return found
+
+
+def is_table(target: Any) -> bool:
+    return not hasattr(target, "encoder")
+
+
+def takes_words(task: ClassifyTask, target: Any, options: Mapping[str, Any]) -> bool:
+    """Whether a target's words go through a convolution."""
+    asked = options.get("classifier", "auto")
+    able = is_table(target) and task.kind == "single"
+    if asked == "cnn" and not able:
+        what = f"{target.name} is a model" if not is_table(target) else f"{task.name} has {task.kind}s"
+        raise UsageError(f"A convolution reads single texts of vector files, {what}: leave --classifier out.")
+    return able and asked != "mlp" and (asked == "cnn" or "features" not in options)
 
 
 def setting_of(name: str) -> str:
@@ -133,26 +172,22 @@ def encoder_of(target: Any) -> Encoder:
 
 def _named(
     data: ClassifySet,
-    encoder: Encoder,
     target: Target,
     layer: str,
     repairs: Mapping[str, Any] | None,
     wishes: Wishes,
     options: Mapping[str, Any],
+    *,
+    convolving: bool,
 ) -> Classified:
     from limbeck.evaluate.sweeping import name_of
 
-    result = classify(
-        data,
-        encoder,
-        repairs=repairs,
-        layer=layer,
-        draws=wishes.draws,
-        seed=wishes.seed,
-        progress=wishes.progress,
-        **options,
-    )
-    return replace(result, encoder=name_of(target, layer, ""))
+    common: dict[str, Any] = {"draws": wishes.draws, "seed": wishes.seed, "progress": wishes.progress, **options}
+    if convolving:
+        found = convolve(data, target, repairs=repairs, **common)  # type: ignore[arg-type]
+    else:
+        found = classify(data, encoder_of(target), repairs=repairs, layer=layer, **common)
+    return replace(found, encoder=name_of(target, layer, ""))
 
 
 def _lowered(examples: Examples) -> Examples:

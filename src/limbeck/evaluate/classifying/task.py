@@ -17,11 +17,14 @@ from limbeck.corpus.compression import open_text, telling
 from limbeck.corpus.jsonl import parse_object
 from limbeck.errors import InputError, choose
 from limbeck.evaluate.classifying.scores import METRICS, Metric
+from limbeck.seeds import generator_for
 
 Kind = Literal["single", "pair", "word"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Split = Literal["train", "dev", "test"]
+Split = Literal["train", "dev", "test", "all"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+WHOLE: Split = "all"  #: what has no split of its own
+SHARES = (0.6, 0.2, 0.2)  #: of train, dev and test, where a set has no split (Gupta & Jaggi 2021)
 PLACES = re.compile(r"(\d+)-(\d+)", re.ASCII)
 
 
@@ -69,6 +72,7 @@ class ClassifySet:
     """A task in memory: examples to learn from, and others that scores are reported on.
 
     reported  name of the split that `test` is
+    dev       more examples, to choose settings on before all are learnt from; None where no such part is known
     notes     what differs from the release, if anything
     """
 
@@ -80,12 +84,15 @@ class ClassifySet:
     metric: Metric = "accuracy"
     reported: str = "test"
     notes: tuple[str, ...] = ()
+    dev: Examples | None = None
 
     def __post_init__(self) -> None:
         choose(self.kind, KINDS, what="kind")
         choose(self.metric, METRICS, what="metric")
         sides = 1 if self.kind == "single" else 2
-        for name, part in (("training", self.train), (self.reported, self.test)):
+        for name, part in (("training", self.train), ("dev", self.dev), (self.reported, self.test)):
+            if part is None:
+                continue
             if not len(part):
                 raise InputError(f"{self.name}: {name} examples are needed, got none: give some.")
             if len(part.texts) != sides or (self.kind == "word") != (part.places is not None):
@@ -103,11 +110,15 @@ class ClassifySet:
 
 @dataclass(frozen=True)
 class ClassifyFile:
-    """One split of a task and, where labels stand apart, their file; what the release is known to hold."""
+    """One split of a task, or one class of it; where labels stand apart, their file; what the release is known to hold.
+
+    label  the class of all its examples, where a file has one class
+    """
 
     split: Split
     path: Path
     gold: Path | None = None
+    label: str = ""
     counts: tuple[int, ...] = ()
     sha256: str = ""
     gold_sha256: str = ""
@@ -124,6 +135,9 @@ class ClassifyTask:
     texts: tuple[int | str, ...]
     label: int | str | None = None
     places: int | None = None
+    until: str = ""
+    encoding: str = "utf-8"
+    reported: str = ""
     title: str = ""
     metric: Metric = "accuracy"
     separator: str = "\t"
@@ -131,30 +145,42 @@ class ClassifyTask:
     header: bool = False
     licence: str = ""
     citation: str = ""
+    source: str = ""
 
     @property
     def splits(self) -> tuple[Split, ...]:
         """Those that can be reported on."""
-        return tuple(file.split for file in self.files if file.split != "train")
+        own = tuple(file.split for file in self.files if file.split not in ("train", WHOLE))
+        return own or ("test",)
 
-    def read(self, split: str | None = None) -> ClassifySet:
-        """All examples: the training set, and the split that is reported on, dev where there is one unless said.
+    def read(self, split: str | None = None, *, seed: int = 0) -> ClassifySet:
+        """All examples: the training set, and the split that is reported on, the task's own, dev or test unless said.
 
-        A line that cannot be read is an InputError that names file and line.
+        A task without a split is divided by chance, which `seed` gives. A line that cannot be read is an InputError
+        that names file and line.
         """
-        wanted = choose(split or ("dev" if "dev" in self.splits else "test"), self.splits, what=f"split of {self.name}")
-        by_split = {file.split: file for file in self.files}
-        train, train_notes = self._read(by_split["train"])
-        test, test_notes = self._read(next(file for name, file in by_split.items() if name == wanted))
+        own = self.reported or ("dev" if "dev" in self.splits else "test")
+        wanted = choose(split or own, self.splits, what=f"split of {self.name}")
+        parts: dict[str, Examples] = {}
+        notes: list[str] = []
+        for file in self.files:
+            if file.split in ("train", "dev", wanted, WHOLE):
+                found, differences = self._read(file)
+                parts[file.split] = parts[file.split] + found if file.split in parts else found
+                notes += differences
+        if WHOLE in parts:
+            parts, told = _divided(parts[WHOLE], generator_for(seed, "classify", "division"))
+            notes.append(told)
         return ClassifySet(
             name=self.name,
             kind=self.kind,
             classes=self.classes,
-            train=train,
-            test=test,
+            train=parts["train"],
+            test=parts[wanted],
             metric=self.metric,
             reported=wanted,
-            notes=(*train_notes, *test_notes),
+            dev=parts.get("dev") if wanted != "dev" else None,
+            notes=tuple(notes),
         )
 
     def _read(self, file: ClassifyFile) -> tuple[Examples, list[str]]:
@@ -176,11 +202,11 @@ class ClassifyTask:
         """Line number, cells by column, and label of each example."""
         rows = self._objects(file.path) if isinstance(self.texts[0], str) else self._cells(file.path)
         if file.gold is None:
-            assert self.label is not None
             for line, cells in rows:
-                yield line, cells, cells[self.label]
+                label = file.label if self.label is None else cells[self.label]
+                yield line, cells, label.partition(self.until)[0] if self.until else label
             return
-        found, labels = list(rows), [text.strip() for text in _lines(file.gold)]
+        found, labels = list(rows), [text.strip() for text in self._lines(file.gold)]
         if len(found) != len(labels):
             raise InputError.at(
                 file.gold,
@@ -195,7 +221,7 @@ class ClassifyTask:
         """Columns by number, split plainly: quotes mean nothing. Empty lines are passed over."""
         asked = [*self.texts, self.label, self.places]
         width = max(int(column) for column in asked if column is not None)
-        for line, text in enumerate(_lines(path), 1):
+        for line, text in enumerate(self._lines(path), 1):
             if (line == 1 and self.header) or not text.strip():
                 continue
             cells = text.split(self.separator, width - 1 if self.rest else -1)
@@ -211,7 +237,7 @@ class ClassifyTask:
     def _objects(self, path: Path) -> Iterator[tuple[int, dict[int | str, str]]]:
         """Values by name, one JSON object a line; what is no string is told as JSON tells it."""
         names = [str(name) for name in (*self.texts, self.label) if name is not None]
-        for line, text in enumerate(_lines(path), 1):
+        for line, text in enumerate(self._lines(path), 1):
             if not text.strip():
                 continue
             item = parse_object(text, str(path), line)
@@ -223,6 +249,10 @@ class ClassifyTask:
             values = {name: item[name] for name in names}
             yield line, {key: value.strip() if isinstance(value, str) else json.dumps(value)
                          for key, value in values.items()}  # fmt: skip
+
+    def _lines(self, path: Path) -> list[str]:
+        with open_text(path, encoding=self.encoding) as stream:
+            return [line.rstrip("\n") for line in stream]
 
     def _class(self, label: str, path: Path, line: int) -> int:
         if label not in self.classes:
@@ -263,6 +293,13 @@ def _places(cell: str, texts: Sequence[str], path: Path, line: int) -> tuple[int
     return places
 
 
-def _lines(path: Path) -> list[str]:
-    with open_text(path) as stream:
-        return [line.rstrip("\n") for line in stream]
+def _divided(whole: Examples, generator: np.random.Generator) -> tuple[dict[str, Examples], str]:
+    """Train, dev and test by chance, and what is to be told of it."""
+    order = generator.permutation(len(whole))
+    ends = np.round(np.cumsum(SHARES) * len(whole)).astype(np.int64)
+    names = ("train", "dev", "test")
+    parts = {name: whole[np.sort(rows)] for name, rows in zip(names, np.split(order, ends[:-1]), strict=True)}
+    known = {*zip(*parts["train"].texts, strict=True), *zip(*parts["dev"].texts, strict=True)}
+    again = sum(text in known for text in zip(*parts["test"].texts, strict=True))
+    told = f"it has no split: divided by chance into {' + '.join(str(len(part)) for part in parts.values())}"
+    return parts, told + (f", of the last {again} are word for word among the others" if again else "")

@@ -1,0 +1,14 @@
+"""How repairs are named on the command line, told once for every command that fits some."""
+
+METHODS_TOLD = """\
+A repair is named METHOD[:NAME=VALUE,...], and several in their order with + between. METHOD is one of
+  center           subtract the mean
+  scaled-center    subtract the mean of the unit vectors, times each vector's length
+  standardize      subtract the mean, divide each dimension by its standard deviation
+  all-but-the-top  subtract the mean and the first components (a hundredth of the dimensions); projection=centered, or
+                   uncentered as first published
+  cluster          the same in each of the clusters (27) with components (12) each; init=k-means++, or random as
+                   published; iterations (10), seed
+  whiten           the same variance in every direction
+such as all-but-the-top:components=15, cluster:clusters=27,components=12 or standardize+cluster:clusters=10
+"""

@@ -1,0 +1,36 @@
+"""Static word vectors out of a language model: one vector a word, from many contexts, one, or none.
+
+made = limbeck.distill.distill("bert-base-uncased", "text.txt", methods="average", out="vectors")
+vectors = limbeck.distill.vectors_for(["tea", "coffee"], "bert-base-uncased")
+
+Names load on first use, since most of them import torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["METHODS", "DistillSettings", "Distilled", "Method", "Rows", "Trained", "distill", "vectors_for"]
+
+#: public name -> module; the run that puts the parts together stands above them, and is named here for users
+_MODULES = {
+    "METHODS": "limbeck.distill.methods",
+    "DistillSettings": "limbeck.distill.settings",
+    "Distilled": "limbeck.distill.distilled",
+    "Method": "limbeck.distill.methods",
+    "Rows": "limbeck.distill.rows",
+    "Trained": "limbeck.distill.methods",
+    "distill": "limbeck.run.distill",
+    "vectors_for": "limbeck.run.distill",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

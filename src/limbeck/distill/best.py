@@ -1,0 +1,151 @@
+"""The default way to distil: what a word is said to be, how it is used, and what it is used about, in one vector.
+
+Three views of a word, each weak where another is strong:
+
+- frames    the teacher's vector of whole sentences that say nothing but the word ("the concept of {}."), the mean of
+            many such sentences. Needs no text, so rare words are as good as frequent ones.
+- average   the mean of the word's own vector over its contexts: the senses that the text gives it. Poor for a word that
+            was seen a few times.
+- contexts  the mean vector of the texts that it occurs in: topic, more than meaning.
+
+Each view is centered and made of unit length; the three are put side by side, each times the square root of its weight,
+so that the cosine of two words is the weighted mean of their cosines in the three views; and principal components bring
+that back to the teacher's dimension. The two views of the text weigh n / (n + `evidence`) of their weight for a word
+seen n times.
+
+The weights were chosen on MTurk-287, MTurk-771 and MEN with two teachers (docs/best.md), and `evidence` there too, with
+averages over about three contexts a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.distill.alone import read_words, reads_pieces
+from limbeck.distill.rows import Rows
+from limbeck.distill.settings import FRAME, DistillSettings
+from limbeck.encoders.protocol import Encoder
+from limbeck.errors import UsageError
+
+Floats = NDArray[np.float32]
+
+FEW = 100  #: words whose mean would be the words themselves, not what they share with others
+BLOCK = 8192  #: rows that are taken at once
+
+FRAMES = (
+    "the concept of {}.",
+    "the meaning of {}.",
+    "the idea of {} and what it means.",
+    "i know what {} means.",
+    "what does {} mean?",
+    "what is {}?",
+    "the word {} is used here.",
+    "the word {} is used in this sentence.",
+    "someone said the word {}.",
+    "{} is a word.",
+    "{} is a synonym of",
+    "words like {}.",
+    "{} and related words.",
+    "a kind of {}.",
+    "a picture of {}.",
+    "this is about {}.",
+)
+
+
+@dataclass(frozen=True)
+class BestSettings:
+    """How much each view counts; a view of weight 0 is left out.
+
+    evidence  a word seen so often has half of the text's weight
+    dim       of the vectors; None: the teacher's
+    """
+
+    frames: float = 1.0
+    average: float = 0.5
+    contexts: float = 0.2
+    evidence: float = 7.0
+    dim: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("frames", "average", "contexts", "evidence"):
+            if not getattr(self, name) >= 0:
+                raise UsageError(f"{name} must be a number of 0 or more; got {getattr(self, name)}.")
+        if not self.frames + self.average + self.contexts:
+            raise UsageError("frames, average and contexts cannot all be 0.")
+        if self.dim is not None and self.dim < 1:
+            raise UsageError(f"dim must be at least 1; got {self.dim}.")
+
+
+def frames_vectors(
+    encoder: Encoder, words: Sequence[str], settings: DistillSettings, /, *, state: Path | None, progress: bool
+) -> list[Rows]:
+    """The teacher's vector of whole sentences about the word, each sentence's centered and of unit length; their mean.
+
+    Whole sentences, because that is what a teacher of sentence vectors was trained to give; of the two miniatures,
+    which were not, they were better than the word's own pieces too. Centered sentence by sentence, since what a
+    sentence says without the word is most of its vector.
+    """
+    templates = FRAMES if settings.templates == (FRAME,) else settings.templates
+    found = np.ones(len(words), dtype=bool)
+    total: list[Floats] = []
+    for template in templates:
+        made = read_words(
+            encoder, words, templates=(template,), special_mean=reads_pieces(encoder), state=state, progress=progress
+        )
+        found &= made[0].found
+        views = [view_of(rows) for rows in made]
+        total = views if not total else [sum_of + view for sum_of, view in zip(total, views, strict=True)]
+    return [Rows(sum_of / len(templates), found) for sum_of in total]
+
+
+def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: BestSettings) -> Rows:
+    """The views side by side, brought to one space of the teacher's dimension."""
+    trust = counts / (counts + settings.evidence) if settings.evidence else (counts > 0).astype(np.float64)
+    found = np.zeros(len(counts), dtype=bool)
+    views: list[Floats] = []
+    for name, rows in parts.items():
+        weight = getattr(settings, name)
+        if weight:
+            scale = np.sqrt(weight * (trust if name != "frames" else np.ones(len(counts))))
+            views.append(view_of(rows) * scale[:, None].astype(np.float32))
+            found |= rows.found
+    dim = settings.dim or next(iter(parts.values())).matrix.shape[1]
+    return Rows(principal(views, dim), found)
+
+
+def view_of(rows: Rows) -> Floats:
+    """Rows less their mean, in which every word counts once, and of unit length; 0 for a word without a vector."""
+    x = np.where(rows.found[:, None], rows.matrix, 0).astype(np.float32)
+    if rows.found.sum() >= FEW:
+        x[rows.found] -= x[rows.found].mean(axis=0, dtype=np.float64)
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    unit: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
+    return unit
+
+
+def principal(views: Sequence[Floats], dim: int) -> Floats:
+    """The coordinates of the views, side by side, along their `dim` first principal directions through 0.
+
+    These keep products best. Each points to where its largest coordinate is positive, so that two runs give the same
+    vectors. With fewer than `dim` directions the rest is 0.
+    """
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(views[0]), BLOCK)]
+    width = sum(view.shape[1] for view in views)
+    products = np.zeros((width, width))
+    for block in blocks:
+        some = np.concatenate([view[block] for view in views], axis=1, dtype=np.float64)
+        products += some.T @ some
+    _, vectors = np.linalg.eigh(products)
+    axes = vectors[:, ::-1][:, :dim]
+    largest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    made = np.zeros((len(views[0]), dim), dtype=np.float32)
+    for block in blocks:
+        some = np.concatenate([view[block] for view in views], axis=1, dtype=np.float64)
+        made[block, : axes.shape[1]] = some @ axes
+    return made

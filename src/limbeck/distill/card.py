@@ -1,0 +1,224 @@
+"""The card of distilled vectors: what a person wants to know before using them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from limbeck.distill.distilled import Distilled
+
+BASELINE = "No teacher had a part in it: {} trained on the text alone."
+METHOD_TEXTS = {
+    "word": "Each vector is what the teacher gives for the word read alone{special}.",
+    "frame": "Each vector is what the teacher gives for the word in {frames}.",
+    "frames": "Each vector is the mean of what the teacher gives for several sentences that say nothing but the word.",
+    "average": "Each vector is the {contexts} over all occurrences of the word in the text.",
+    "contexts": "Each vector is the mean of the texts that the word occurs in.",
+    "principal": "Each vector is the first principal component (uncentered, oriented to the mean) of up to "
+    "{max_contexts} occurrences of the word in the text, chosen by hash.",
+    "best": "Each vector puts together what the teacher makes of the word in sentences about nothing else, of the word "
+    "in its contexts, and of these contexts.",
+    "x2static": "Each vector was trained towards the teacher's vectors of the sentences that the word stands in, and "
+    "away from those of others (X2Static, Gupta & Jaggi 2021).",
+    "regression": "The vectors were trained so that their weighted mean over a sentence is the teacher's vector of it.",
+    "sent2vec": BASELINE.format("Sent2Vec's objective, a word and the n-grams around it,"),
+    "skipgram": BASELINE.format("skip-gram,"),
+    "cbow": BASELINE.format("CBOW,"),
+    "skipgram-ngrams": BASELINE.format("skip-gram with character n-grams,"),
+    "cbow-ngrams": BASELINE.format("CBOW with character n-grams,"),
+}
+ORIGINS = {
+    "corpus": "made of the word's occurrences in the text",
+    "frame": "read in the frame, without the text",
+    "pieces": "the mean of the word's pieces, each read alone, without the text",
+    "alone": "the word read alone, without the text",
+    "ngrams": "made of the word's character n-grams",
+}
+STEPS = {
+    "repair": "repaired: {method}",
+    "pca": "{of} dimensions reduced to {dim} by principal components ({variance:.1%} of the variance)",
+    "weighting": "**weighted by frequency** (SIF, a/(a + p), a = {a:g}): do not weight again when averaging words",
+}
+
+
+def card(made: Distilled, *, dtype: str) -> str:
+    """README.md in Markdown."""
+    about, settings = made.about, made.about.get("settings", {})
+    lines = [
+        "---",
+        "library_name: model2vec",
+        "tags: [static-embeddings, word-vectors, limbeck]",
+        "---",
+        "",
+        f"# {title(made)}",
+        "",
+        f"{len(made):,} words × {made.vectors.dim} dimensions ({dtype}), made with limbeck "
+        f"{about.get('versions', {}).get('limbeck', '')}".rstrip()
+        + ".",
+        "",
+        method_text(made, settings),
+        "",
+        *own_settings_of(about),
+        "## Where they come from",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {value} |" for name, value in facts(made).items()),
+        "",
+        "| vectors | |",
+        "|---|---|",
+    ]
+    lines += [
+        f"| {number:,} | {ORIGINS.get(origin, origin)} |" for origin, number in Counter(made.origins).most_common()
+    ]
+    if left_out := about.get("left_out"):
+        lines += ["", "Words without a vector: " + told(left_out) + "."]
+    if dropped := about.get("counts", {}).get("dropped"):
+        lines += ["", "Of the text was left out: " + told(dropped) + "."]
+    if steps := about.get("finishing"):
+        lines += ["", "Afterwards: " + "; ".join(STEPS[step["step"]].format(**step) for step in steps) + "."]
+    lines += ["", "## Scores", "", *scores_of(about.get("scores") or []), ""]
+    lines += ["## Licence", "", licences(about), "", *use(about)]
+    return "\n".join(lines)
+
+
+def title(made: Distilled) -> str:
+    text = "" if made.about.get("untaught") else f"{made.about.get('teacher', {}).get('name', 'word vectors')}: "
+    return text + made.method
+
+
+def own_settings_of(about: Mapping[str, Any]) -> list[str]:
+    """The settings of a method that has some of its own, in a line."""
+    own = {name: value for name, value in (about.get("method_settings") or {}).items() if value is not None}
+    if not own:
+        return []
+    return ["Settings: " + ", ".join(f"{name} {value}" for name, value in own.items()) + ".", ""]
+
+
+def facts(made: Distilled) -> dict[str, str]:
+    """Teacher, text and words, by name."""
+    about = made.about
+    teacher, counts, settings = (about.get(name) or {} for name in ("teacher", "counts", "settings"))
+    how, text = teacher.get("settings") or {}, about.get("text")
+    found = {
+        "teacher": str(teacher.get("name")),
+        "its fingerprint": str(teacher.get("fingerprint")),
+        "layer": made.layer,
+        "pieces to words": str(how.get("pooling") or ""),
+    }
+    if about.get("untaught"):
+        found = {}
+    found["text"] = text_of(text)
+    if counts.get("words"):
+        read = f"{counts['words']:,} words, {counts.get('texts', 0):,} texts, {counts.get('documents', 0):,} documents"
+        lowered = ", lower-cased" if isinstance(text, Mapping) and text.get("lowercase") else ""
+        found["read"] = f"{read}; by {about.get('text_unit') or 'sentence'}{lowered}"
+        if (about.get("identity") or {}).get("words") is None:
+            found["words"] = f"that occur {settings.get('min_count')} times or more, {settings.get('max_words'):,} at most"
+        if counts.get("listed") != counts.get("in_the_text"):
+            found["words asked for"] = f"{counts['listed']:,}, of which the text has {counts['in_the_text']:,}"
+    found["written"] = str(about.get("written", ""))
+    return {name: value for name, value in found.items() if value}
+
+
+def licences(about: Mapping[str, Any]) -> str:
+    """What is known of both licences."""
+    teacher, text = (about.get("teacher") or {}).get("licence"), about.get("text_licence")
+    parts = ["What the licences of the teacher and the text ask for may hold for vectors made of them too."]
+    if not about.get("untaught"):
+        parts.append(
+            f"The teacher's card says: {teacher}."
+            if teacher
+            else "Of the teacher's licence nothing is known here: look where it came from."
+        )
+    if about.get("text"):
+        parts.append(
+            f"The text's is {text}." if text else "Of the text's licence nothing is known here: look where it came from."
+        )
+    return " ".join(parts)
+
+
+def use(about: Mapping[str, Any]) -> list[str]:
+    """How five programs load the folder."""
+    text = about.get("text")
+    language = (text.get("language") if isinstance(text, Mapping) else None) or "en"
+    return [
+        "## Use",
+        "",
+        "```python",
+        "import limbeck",
+        "",
+        'vectors = limbeck.StaticVectors.load("this-folder")',
+        "word = vectors.words[0]",
+        "vectors[word], vectors.most_similar(word)",
+        "",
+        "from model2vec import StaticModel",
+        "",
+        'model = StaticModel.from_pretrained("this-folder")',
+        "model.encode([word])",
+        "",
+        "from sentence_transformers import SentenceTransformer",
+        "",
+        'model = SentenceTransformer("this-folder")',
+        "model.encode([word])",
+        "",
+        "keyed = vectors.to_gensim()  # gensim's KeyedVectors",
+        "keyed.most_similar(word)",
+        "",
+        f'nlp = vectors.to_spacy("{language}")  # a pipeline of spaCy',
+        "nlp(word).vector",
+        "```",
+        "",
+        "Files for gensim and spaCy: `limbeck convert this-folder vectors.bin`, then "
+        '`KeyedVectors.load_word2vec_format("vectors.bin", binary=True)`; `limbeck convert this-folder pipeline --format '
+        f'spacy --language {language}`, then `spacy.load("pipeline")`.',
+        "",
+        "`words.parquet` has each word's count in the text and how its vector came about; `run.json` every setting.",
+        "",
+    ]
+
+
+def method_text(made: Distilled, settings: Mapping[str, Any]) -> str:
+    text = METHOD_TEXTS.get(made.method)
+    if text is None:
+        return str(made.about.get("method_summary", made.method)).capitalize() + "."
+    special = ", without special tokens" if not settings.get("special_input", True) else ""
+    special += ", special tokens in the mean" if settings.get("special_mean") else ""
+    frames = " and ".join(f"“{template.replace('{}', '…')}”" for template in settings.get("templates", ()))
+    return text.format(
+        special=special,
+        frames=frames,
+        contexts={"mean": "mean", "min": "least of each coordinate", "max": "greatest of each coordinate"}.get(
+            settings.get("over_contexts", "mean"), "mean"
+        ),
+        max_contexts=settings.get("max_contexts"),
+    )
+
+
+def text_of(told_text: Any) -> str:
+    if not told_text:
+        return "none"
+    if isinstance(told_text, Mapping):
+        paths = told_text.get("paths") or told_text.get("vectors") or told_text.get("format")
+        return ", ".join(paths) if isinstance(paths, list) and paths else str(paths)
+    return str(told_text)
+
+
+def scores_of(scores: list[dict[str, Any]]) -> list[str]:
+    if not scores:
+        return ["None were taken. `limbeck evaluate this-folder --tasks wordsim --data DIR` takes them."]
+    lines = ["On what the vectors cover; the rest is left out.", ""]
+    lines += ["| task | | value | 95 % interval | coverage |", "|---|---|---|---|---|"]
+    for score in scores:
+        value, interval = "undefined", ""
+        if isfinite(score["value"]):
+            value, interval = f"{score['value']:.3f}", f"{score['low']:.3f} to {score['high']:.3f}"
+        lines.append(f"| {score['task']} | {score['metric']} | {value} | {interval} | {score['coverage']:.1%} |")
+    return lines
+
+
+def told(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason} {number:,}" for reason, number in counts.items())

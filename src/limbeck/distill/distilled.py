@@ -1,0 +1,84 @@
+"""Distilled vectors, and the folder they are kept in."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.distill.card import card
+from limbeck.errors import InputError
+from limbeck.state import write_text
+from limbeck.tables import write_csv
+from limbeck.vectors import StaticVectors
+
+CORPUS = "corpus"  #: the origin of a vector that was made of a word's occurrences
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """One vector a word, how each came about, and where all of them come from.
+
+    vectors  words and matrix
+    method   a name of `limbeck.distill.METHODS`
+    layer    of the teacher
+    counts   (words,) occurrences in the text
+    origins  (words,) "corpus", or what was read without it: "frame", "pieces", "alone"
+    about    teacher, text, settings, scores: what run.json holds
+    """
+
+    vectors: StaticVectors
+    method: str
+    layer: str
+    counts: NDArray[np.int64]
+    origins: Sequence[str]
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, word: str) -> NDArray[np.float32]:
+        return self.vectors[word]
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vectors
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def from_elsewhere(self) -> dict[str, int]:
+        """Origin -> how many words, of those whose vectors are not made of the text."""
+        return {origin: n for origin, n in sorted(Counter(self.origins).items()) if origin != CORPUS}
+
+    def save(self, folder: str | Path, *, dtype: str = "float32") -> None:
+        """A folder that limbeck, model2vec and sentence-transformers load, with words.parquet, README.md, run.json."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        known = StaticVectors(self.vectors.words, self.vectors.matrix, counts=self.counts, origins=self.origins)
+        known.save(folder, format="model2vec", dtype=dtype)
+        write_text(folder / "README.md", card(self, dtype=dtype))
+        about = {**self.about, "dtype": dtype}
+        if losses := about.get("training", {}).get("losses"):
+            about["training"] = {name: value for name, value in about["training"].items() if name != "losses"}
+            write_csv(folder / "losses.csv", {name: [row[name] for row in losses] for name in losses[0]})
+        write_text(folder / "run.json", json.dumps(about, indent=2, default=str) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Distilled:
+        """What `save` wrote."""
+        folder = Path(folder).expanduser()
+        try:
+            about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+            method, layer = about["method"], about["layer"]
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(f"{folder}: not a folder of distilled vectors (run.json: {error}).") from error
+        vectors = StaticVectors.load(folder)
+        if vectors.counts is None or vectors.origins is None:
+            raise InputError(
+                f"{folder}: not a folder of distilled vectors, words.parquet is missing: distil them again."
+            )
+        return cls(vectors, method, layer, vectors.counts, vectors.origins, about)

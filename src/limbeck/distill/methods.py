@@ -1,0 +1,242 @@
+"""Ways to distil, by name. A new one is one more entry of METHODS.
+
+A method gets its vectors in one of four ways:
+
+- from the pass: `accumulators` says what the one pass over the text fills, `finish` makes vectors of it;
+- from the teacher alone: `alone` reads words without the text;
+- by training: `train` reads the text as often as it likes, begins from the vectors of the method `start` if it names
+  one (a user may name another), and gives the vectors of one layer, the source's last;
+- of others: `compose` makes vectors of those of `parts`, which are made first.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.accumulators import Accumulator, Occurrences, WordContexts, WordPools
+from limbeck.distill.alone import frame_vectors, word_vectors
+from limbeck.distill.best import BestSettings, best_rows, frames_vectors
+from limbeck.distill.principal import principal_rows
+from limbeck.distill.rows import Rows
+from limbeck.distill.settings import DistillSettings
+from limbeck.distill.x2static.settings import regression_settings, sent2vec_settings, x2static_settings
+from limbeck.encoders.protocol import Encoder
+from limbeck.errors import UsageError, choose
+from limbeck.stream.plan import Plan
+from limbeck.stream.sources import Source
+
+if TYPE_CHECKING:
+    from limbeck.stream.workers import Workers
+
+Ints = NDArray[np.int64]
+NOTHING = "none"  #: what a training begins from where it begins anew
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of a source's vectors."""
+
+    layers: int
+    dim: int
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a method that trains gives.
+
+    matrix  (words, d), a row for each word of the plan's vocabulary
+    losses  the loss curve, rows of a table, as many as are worth keeping
+    about   what a reader of the card should know
+    """
+
+    matrix: NDArray[Any]
+    losses: Sequence[Mapping[str, float]] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Train(Protocol):
+    def __call__(
+        self,
+        source: Source,
+        plan: Plan,
+        settings: Any,
+        /,
+        *,
+        checkpoint: Path | None,
+        workers: Workers | int,
+        progress: bool,
+        start: NDArray[Any] | None,
+    ) -> Trained: ...
+
+
+class Alone(Protocol):
+    def __call__(
+        self,
+        encoder: Encoder,
+        words: Sequence[str],
+        settings: DistillSettings,
+        /,
+        *,
+        state: Path | None,
+        progress: bool,
+    ) -> list[Rows]: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to distil; see the module's text.
+
+    summary   one line for people
+    settings  of train and compose: makes them of the values that were given by name, and refuses wrong ones
+    untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
+    """
+
+    summary: str
+    accumulators: Callable[[Plan, Shape, DistillSettings], list[Accumulator]] | None = None
+    finish: Callable[[Sequence[Any], int, DistillSettings], Rows] | None = None  # filled, number of the layer
+    alone: Alone | None = None
+    train: Train | None = None
+    start: str = ""
+    parts: tuple[str, ...] = ()
+    compose: Callable[[Mapping[str, Rows], Ints, Any], Rows] | None = None  # parts by name, counts, settings
+    settings: Callable[..., Any] | None = None
+    untaught: bool = False
+
+    @property
+    def one_layer(self) -> bool:
+        """Whether it gives vectors of the source's last layer only."""
+        return self.train is not None or self.compose is not None
+
+
+def later(module: str, name: str) -> Any:
+    """A function of a module that is loaded when it is called, for methods that few runs need."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*args, **kwargs)
+
+    return call
+
+
+def _pools(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
+    size = {"layers": shape.layers, "dim": shape.dim, "words": len(plan.vocabulary)}
+    return [WordPools(**size, pools=[settings.over_contexts], vocabulary=plan.fingerprint)]
+
+
+def _pooled(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
+    return Rows.of(filled[0].pooled(settings.over_contexts, layer))
+
+
+def _occurrences(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
+    most = int(plan.vocabulary.counts.max(initial=1))
+    return [
+        Occurrences(
+            layers=shape.layers,
+            dim=shape.dim,
+            capacity=max(1, min(settings.max_contexts, most)),
+            chosen=list(range(len(plan.vocabulary))),
+            vocabulary=plan.fingerprint,
+        )
+    ]
+
+
+def _principal(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
+    return principal_rows(filled[0], layer)
+
+
+_train = later("limbeck.distill.x2static.training", "train")
+
+
+def _baseline(summary: str, function: str) -> Method:
+    train, settings = (later("limbeck.distill.baselines", name) for name in (function, "Settings"))
+    return Method(summary, train=train, settings=settings, untaught=True)
+
+
+
+
+def _contexts(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
+    size = {"layers": shape.layers, "dim": shape.dim, "words": len(plan.vocabulary)}
+    return [WordContexts(**size, vocabulary=plan.fingerprint)]
+
+
+def _mean_context(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
+    return Rows.of(filled[0].mean(layer))
+
+
+METHODS: dict[str, Method] = {
+    "best": Method(
+        "frames, average and contexts in one vector",
+        parts=("frames", "average", "contexts"),
+        compose=best_rows,
+        settings=BestSettings,
+    ),
+    "word": Method("the word alone, without the text", alone=word_vectors),
+    "frame": Method("the word in a sentence about nothing else", alone=frame_vectors),
+    "frames": Method("the mean of many sentences about the word alone", alone=frames_vectors),
+    "contexts": Method("the mean of the texts it occurs in", accumulators=_contexts, finish=_mean_context),
+    "average": Method("the average over its contexts", accumulators=_pools, finish=_pooled),
+    "principal": Method("the first principal component of its contexts", accumulators=_occurrences, finish=_principal),
+    "x2static": Method("trained towards its contexts, away from others", train=_train, settings=x2static_settings),
+    "sent2vec": Method(
+        "trained without the teacher, on the text alone", train=_train, settings=sent2vec_settings, untaught=True
+    ),
+    "regression": Method(
+        "trained so that its sentences' means are right", train=_train, start="average", settings=regression_settings
+    ),
+    "skipgram": _baseline("skip-gram on the same text, without the teacher", "train_skipgram"),
+    "cbow": _baseline("CBOW on the same text, without the teacher", "train_cbow"),
+    "skipgram-ngrams": _baseline("skip-gram with character n-grams, without the teacher", "train_skipgram_ngrams"),
+    "cbow-ngrams": _baseline("CBOW with character n-grams, without the teacher", "train_cbow_ngrams"),
+}
+
+
+def start_of(name: str, settings: DistillSettings) -> str:
+    """The method whose vectors a training begins from; "" for none."""
+    method = METHODS[name]
+    if method.train is None or settings.start == name:
+        return ""
+    return method.start if settings.start is None else settings.start.replace(NOTHING, "")
+
+
+def in_order(settings: DistillSettings) -> list[str]:
+    """The methods that are asked for and those they need, each after what it needs."""
+    if not settings.methods:
+        raise UsageError(f"at least one method is needed: {', '.join(METHODS)}.")
+    if settings.start is not None:
+        choose(settings.start, [NOTHING, *METHODS], what="--start")
+    ordered: list[str] = []
+
+    def add(name: str, asked_by: tuple[str, ...]) -> None:
+        if name in asked_by:
+            raise UsageError(f"{name} cannot be made before itself ({', '.join(asked_by)}): choose another --start.")
+        choose(name, METHODS, what="--method")
+        for other in filter(None, (*METHODS[name].parts, start_of(name, settings))):
+            add(other, (*asked_by, name))
+        if name not in ordered:
+            ordered.append(name)
+
+    for name in settings.methods:
+        add(name, ())
+    return ordered
+
+
+def own_settings(name: str, settings: DistillSettings) -> Any:
+    """The settings of a method that trains or composes, made of what was given for it."""
+    method, given = METHODS[name], settings.train.get(name, {})
+    if method.settings is None:
+        if given:
+            raise UsageError(f"{name} has no settings of its own; got {', '.join(given)}: leave --set out.")
+        return None
+    if settings.seed and hasattr(method.settings(), "seed"):
+        given = {"seed": settings.seed, **given}
+    try:
+        return method.settings(**given)
+    except TypeError as error:  # a name that is not among its arguments, or a value of the wrong kind
+        told = str(error).replace("__init__() ", "").replace("()", "")
+        raise UsageError(f"--set for {name}: {told}; got {dict(given)}.") from error

@@ -1,0 +1,136 @@
+"""Which words get a vector: those of the text, or those that a user names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.corpus.compression import open_bytes
+from limbeck.corpus.vocabulary import Vocabulary
+from limbeck.distill.settings import DistillSettings
+from limbeck.errors import InputError
+from limbeck.stream.plan import Plan
+from limbeck.strings import Strings
+
+Ints = NDArray[np.int64]
+
+
+class FoldedVocabulary(Vocabulary):
+    """A vocabulary of lower-case words that knows a word in any case: the teacher reads Tea, it is counted as tea."""
+
+    def ids(self, words: Sequence[str]) -> Ints:
+        if isinstance(words, Strings):
+            return super().ids(Strings([word.lower() for word in words.distinct], words.codes))
+        return super().ids([word.lower() for word in words])
+
+
+@dataclass(frozen=True)
+class WordList:
+    """The words that are to have a vector, and where the text's own vocabulary has them.
+
+    words  all different, in the order of the result
+    rows   (words,) number in the plan's vocabulary; −1 for a word that the text does not have
+    shown  how many of them are in the result; the others, at the end, are there to be compared with
+    """
+
+    words: list[str]
+    rows: Ints
+    shown: int
+
+    @property
+    def first_of_row(self) -> Ints:
+        """(vocabulary,) a word of the list for each word of the plan's vocabulary, which has no others."""
+        size = int(self.rows.max(initial=-1)) + 1
+        first = np.zeros(size, dtype=np.int64)
+        first[self.rows[self.rows >= 0][::-1]] = np.flatnonzero(self.rows >= 0)[::-1]
+        return first
+
+
+def tells_case(encoder: Any) -> bool:
+    """Whether Tea and tea are different words to an encoder."""
+    aligner: Any = getattr(getattr(encoder, "prepare", None), "aligner", None)
+    if hasattr(aligner, "encode"):
+        return bool(aligner.encode("Tea") != aligner.encode("tea"))
+    return not getattr(aligner, "lowercase", False)
+
+
+def choose_words(
+    plan: Plan,
+    settings: DistillSettings,
+    *,
+    fold: bool,
+    only: Iterable[str] | None = None,
+    also: Iterable[str] = (),
+    company: int = 0,
+) -> tuple[Plan, WordList]:
+    """The plan with the words to follow, of one that follows all; and the list of words that get a vector.
+
+    The most frequent words of the text, or exactly those of `only`; and those of `also`. With `fold`, words that
+    differ in case alone are one. A shorter list than `company` is filled up with the most frequent words, not shown.
+    Of a plan that this gave, it gives the same again.
+    """
+    whole = folded(plan.vocabulary) if fold else plan.vocabulary
+    key = str.lower if fold else str
+
+    def by_frequency(row: int) -> tuple[int, str]:
+        return -int(whole.counts[row]), whole.words[row]  # ties by spelling, whatever the order of the text
+
+    named = list(dict.fromkeys([*(only or ()), *also]))
+    if only is None:
+        enough = np.flatnonzero(whole.counts >= settings.min_count).tolist()
+        own = [whole.words[row] for row in sorted(enough, key=by_frequency)[: settings.max_words]]
+        listed = list(dict.fromkeys([*own, *named]))
+    else:
+        listed = named
+    shown = len(listed)
+    if shown < company:
+        others = sorted(range(len(whole.words)), key=by_frequency)[: company + shown]
+        listed = list(dict.fromkeys([*listed, *(whole.words[row] for row in others)]))[:company]
+    followed = list(dict.fromkeys(key(word) for word in listed))
+    kept = [row for row in whole.ids(followed).tolist() if row >= 0]
+    kept.sort(key=by_frequency)
+    kind = FoldedVocabulary if fold else Vocabulary
+    vocabulary = kind([whole.words[row] for row in kept], whole.counts[kept], whole.contexts[kept])
+    return replace(plan, vocabulary=vocabulary), WordList(listed, vocabulary.ids(listed), shown)
+
+
+def folded(vocabulary: Vocabulary) -> FoldedVocabulary:
+    """A vocabulary with words that differ in case alone put together.
+
+    Contexts are added up too: nobody knows in how many texts both spellings stand.
+    """
+    ids: dict[str, int] = {}
+    row = np.array([ids.setdefault(word.lower(), len(ids)) for word in vocabulary.words], dtype=np.int64)
+    counts = np.bincount(row, weights=vocabulary.counts, minlength=len(ids)).astype(np.int64)
+    contexts = np.bincount(row, weights=vocabulary.contexts, minlength=len(ids)).astype(np.int64)
+    return FoldedVocabulary(list(ids), counts, contexts)
+
+
+def unread(words: Iterable[str]) -> WordList:
+    """Words without a text."""
+    listed = list(dict.fromkeys(words))
+    return WordList(listed, np.full(len(listed), -1, dtype=np.int64), len(listed))
+
+
+def read_word_list(path: str | Path) -> list[str]:
+    """Words from a text file, plain or compressed: one a line, several words ("New York") on one are one entry.
+
+    Blanks around a word, empty lines and second mentions are left out.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise InputError(f"{path}: a file of words is needed, one a line; nothing is there: check the path.")
+    try:
+        with open_bytes(path) as stream:
+            lines = stream.read().decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: words must be UTF-8 ({error.reason}): save the file as UTF-8.") from error
+    words = list(dict.fromkeys(filter(None, (" ".join(line.split()) for line in lines))))
+    if not words:
+        raise InputError(f"{path}: a file of words is needed, one a line; the file has none.")
+    return words

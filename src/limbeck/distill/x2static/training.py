@@ -1,0 +1,256 @@
+"""A whole training: epochs over a source, checkpoints, contexts kept between epochs."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.distill.methods import Trained
+from limbeck.distill.x2static.cache import FOLDER, ContextCache, cache_bytes, check_room, size
+from limbeck.distill.x2static.masked import MaskedTargets
+from limbeck.distill.x2static.sampling import keep_probabilities
+from limbeck.distill.x2static.settings import Sent2Vec, Training, X2Static
+from limbeck.distill.x2static.static_context import NoTeacher
+from limbeck.distill.x2static.trainer import Trainer
+from limbeck.encoders.huggingface import HuggingFaceEncoder
+from limbeck.errors import InputError, UsageError, choose
+from limbeck.seeds import generator_for
+from limbeck.state import load, save
+from limbeck.stream.plan import Plan
+from limbeck.stream.progress import Progress
+from limbeck.stream.run import identity_of, run_pass
+from limbeck.stream.sources import Source, TextSource
+from limbeck.stream.workers import Workers
+
+STATE = "training.npz"
+CHECKPOINT_SECONDS = 60.0
+
+
+def train(
+    source: Source,
+    plan: Plan,
+    settings: Training,
+    /,
+    *,
+    checkpoint: Path | None = None,
+    workers: int | Workers = 0,
+    progress: bool = False,
+    start: NDArray[np.floating] | None = None,
+) -> Trained:
+    """Train the vectors of the plan's words on a source.
+
+    With `checkpoint`, a folder, training is resumable: call it again with the same arguments and get the same vectors.
+    With several epochs the contexts of the first are kept there (else in a temporary folder) and removed at the end.
+    `start` are vectors (words, d) to begin with.
+    """
+    began = time.monotonic()
+    source = _suited(source, plan, settings)
+    layer = source.layers.index(choose(settings.layer or source.layers[-1], source.layers, what="layer"))
+    dim = settings.dim if isinstance(settings, Sent2Vec) else source.dim
+    device = getattr(getattr(source, "encoder", source), "device", "cpu")
+    trainer = Trainer(
+        plan.vocabulary.counts,
+        dim,
+        settings,
+        shard_units=np.array([shard.units for shard in plan.shards]),
+        device=device,
+        layer=layer,
+        paragraphs=getattr(source, "text_unit", "sentence") != "sentence",
+        start=start,
+    )
+    saved = _Saved(checkpoint, _identity(source, plan, settings, start), trainer)
+    epoch, done = saved.load()
+    # contexts that belong to one target are made anew in every epoch, for other targets
+    cached = settings.epochs > 1 and not (isinstance(settings, X2Static) and settings.context in ("others", "masked"))
+    with ExitStack() as stack:
+        processes = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
+        cache = None
+        if cached:
+            if checkpoint is None:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="limbeck-contexts-")))
+            else:
+                folder = checkpoint / FOLDER
+            if epoch < settings.epochs:
+                if epoch == 0:
+                    needed = cache_bytes(plan, 0 if isinstance(settings, Sent2Vec) else dim)
+                    check_room(folder, needed)
+                    if progress:
+                        print(f"contexts for later epochs take about {size(needed)} in {folder}", file=sys.stderr)
+                cache = ContextCache(folder)
+        with saved.when_stopped():
+            for number in range(epoch, settings.epochs):
+                trainer.epoch = number
+                if number == 0 or cache is None:
+                    how: dict[str, Any] = {"workers": processes, "start": done, "progress": progress}
+                    dropped = saved.dropped if number == 0 else None  # the same again in every epoch
+                    consumer = _FirstEpoch(trainer, cache, saved)
+                    run_pass(source, [], plan=plan, consumers=[consumer], dropped=dropped, **how)
+                else:
+                    _later_epoch(trainer, cache, saved, plan, done, progress)
+                done = 0
+                saved.save(number + 1, 0)
+        if cache is not None:
+            cache.remove()
+    rows = trainer.losses.rows
+    about = {
+        "objective": type(settings).__name__.lower(),
+        "settings": asdict(settings),
+        "layer": source.layers[layer],
+        "steps": trainer.step,
+        "targets": int(sum(row["targets"] for row in rows)),
+        "occurrences_seen": trainer.seen,
+        "occurrences_without_vector": max(plan.units - trainer.seen, 0),
+        "dropped": dict(saved.dropped),
+        "started_from": "random" if start is None else "given vectors",
+        "seconds": time.monotonic() - began,
+    }
+    return Trained(trainer.matrix(), list(rows), about)
+
+
+def _suited(source: Source, plan: Plan, settings: Training) -> Source:
+    """The source with a teacher that gives what the settings need, and no more."""
+    if isinstance(settings, Sent2Vec) and isinstance(source, TextSource):
+        return replace(source, encoder=NoTeacher(str(getattr(source.encoder, "device", "cpu"))))
+    context = getattr(settings, "context", "words")
+    if context in ("words", "others"):
+        return source
+    if not isinstance(source, TextSource) or not isinstance(source.encoder, HuggingFaceEncoder):
+        raise UsageError(f"context {context!r} needs a text and a model of transformers to read it with.")
+    if context == "pieces":
+        return replace(source, encoder=source.encoder.with_special())
+    keep = keep_probabilities(plan.vocabulary.counts, settings.subsample)
+    return replace(source, encoder=MaskedTargets(source.encoder, plan.vocabulary, keep, seed=settings.seed))
+
+
+class _FirstEpoch:
+    """The trainer as a consumer that also keeps contexts and checkpoints."""
+
+    def __init__(self, trainer: Trainer, cache: ContextCache | None, saved: _Saved) -> None:
+        self.trainer = trainer
+        self.update = trainer.update
+        self.cache = cache
+        self.saved = saved
+
+    def end_shard(self, number: int) -> None:
+        shard = self.trainer.take()
+        if self.cache is not None:
+            self.cache.write(number, shard)
+        with self.saved.shard(self.trainer.epoch, number + 1):
+            self.trainer.train(number, shard)
+
+
+def _later_epoch(trainer: Trainer, cache: ContextCache, saved: _Saved, plan: Plan, done: int, progress: bool) -> None:
+    """An epoch over kept contexts, shards in another order each time."""
+    order = generator_for(trainer.settings.seed, "shards", trainer.epoch).permutation(len(plan.shards)).tolist()
+    device = next(iter(trainer.tables.values())).values.device
+    before = sum(plan.shards[number].units for number in order[:done])
+    task = f"epoch {trainer.epoch + 1} of {trainer.settings.epochs}"
+    with Progress(task, total=plan.units, done=before, show=progress) as bar:
+        for place in range(done, len(order)):
+            # `place` decides how far the training has come, the shard what is trained on
+            with saved.shard(trainer.epoch, place + 1):
+                trainer.train(place, cache.read(order[place], device))
+            bar.advance(plan.shards[order[place]].units)
+
+
+class _Saved:
+    """Matrix, moments, step and losses on disk, replaced atomically, tied to what they were made from."""
+
+    def __init__(self, folder: Path | None, identity: Mapping[str, Any], trainer: Trainer) -> None:
+        self.path = None if folder is None else folder / STATE
+        self.identity = identity
+        self.trainer = trainer
+        self.dropped: Counter[str] = Counter()  # reason -> occurrences, of the first epoch
+        self._next = time.monotonic() + CHECKPOINT_SECONDS
+        self._unsaved: dict[str, Any] | None = None  # how far the training is, where the file is behind
+
+    def load(self) -> tuple[int, int]:
+        """Put the trainer where an earlier try stopped; the epoch it is in and the shards of it that are done."""
+        if self.path is None:
+            return 0, 0
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return 0, 0
+        arrays, about = load(self.path)
+        unlike = [name for name, value in self.identity.items() if about["made_of"].get(name) != value]
+        if unlike:
+            raise InputError(
+                f"{self.path}: training is resumed with the same teacher, text and settings; another "
+                f"{unlike[0].replace('_', ' ')} was used then: use that, or --existing replace."
+            )
+        self.trainer.restore(arrays)
+        self.dropped.update(about["dropped"])
+        return about["epoch"], about["shards"]
+
+    @contextmanager
+    def shard(self, epoch: int, shards: int) -> Iterator[None]:
+        """Around the training on a shard, after which so many of the epoch are done; saves now and then."""
+        self._unsaved = None  # nobody could go on from the middle of a shard
+        with uninterrupted():
+            yield
+            self._unsaved = self._place(epoch, shards)
+        if time.monotonic() > self._next:
+            self.save(epoch, shards)
+
+    @contextmanager
+    def when_stopped(self) -> Iterator[None]:
+        """Around the training: Ctrl-C saves what is done. Another one, for the impatient, does not wait for that."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self._unsaved is not None:
+                self._write(self._unsaved)
+            raise
+
+    def save(self, epoch: int, shards: int) -> None:
+        self._write(self._place(epoch, shards))
+
+    def _place(self, epoch: int, shards: int) -> dict[str, Any]:
+        return {"epoch": epoch, "shards": shards, "dropped": dict(self.dropped)}
+
+    def _write(self, place: Mapping[str, Any]) -> None:
+        if self.path is None:
+            return
+        began = time.monotonic()
+        save(self.path, self.trainer.state(), about={"made_of": dict(self.identity), **place})
+        self._unsaved = None
+        # saving a large matrix should not take more than a twentieth of the time
+        self._next = time.monotonic() + max(CHECKPOINT_SECONDS, 20 * (time.monotonic() - began))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Holds Ctrl-C back until the end, so that what is done inside is done as a whole. Not for long things."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked:
+        raise KeyboardInterrupt
+
+
+def _identity(source: Source, plan: Plan, settings: Training, start: NDArray[np.floating] | None) -> dict[str, Any]:
+    """All that training depends on, by names that can be told."""
+    made = asdict(settings)
+    shards = [[shard.start, shard.stop] for shard in plan.shards]
+    sample = None if start is None else float(np.asarray(start, dtype=np.float64)[:: max(1, len(start) // 64)].sum())
+    told = identity_of(source) | {"objective": type(settings).__name__, "vocabulary": plan.fingerprint}
+    return told | made | {"shards": shards, "start": sample}

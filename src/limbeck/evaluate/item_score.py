@@ -1,0 +1,138 @@
+"""A score that is a mean over items: over the questions of analogies, sub-relations, or words put into clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.errors import UsageError
+from limbeck.evaluate import significance
+from limbeck.evaluate.score import Estimate, estimate_rows
+from limbeck.evaluate.significance import DRAWS, Comparison
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ItemScore:
+    """A target's score on a task of words.
+
+    value, low, high  mean outcome and its 95 % interval, items resampled; NaN where undefined, `notes` say why
+    n, total          items it was made of, and items of the task
+    coverage          share of the items for which the target itself had all vectors; of relations' pairs, their mean
+    dropped           what was left out, by reason
+    settings          the policies followed
+    estimates         every mean: by metric, aggregation ("mean"), and part ("" for the whole)
+    rows, outcomes    of the n items: their numbers in the task, and how each came out
+    again             how some of them come out without the others, where that matters: words are clustered anew
+    """
+
+    task: str
+    target: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    n: int
+    total: int
+    coverage: float
+    dropped: Mapping[str, int]
+    settings: Mapping[str, str | int]
+    notes: tuple[str, ...]
+    estimates: Mapping[tuple[str, str, str], Estimate] = field(repr=False)
+    rows: Rows = field(repr=False)
+    outcomes: Floats = field(repr=False)
+    aggregation: str = "mean"
+    again: Callable[[Rows], Floats] | None = field(default=None, repr=False)
+
+    @property
+    def parts(self) -> dict[str, Estimate]:
+        """The score's metric in each part of the task."""
+        found = self.estimates.items()
+        return {part: estimate for (metric, _, part), estimate in found if part and metric == self.metric}
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row for each mean, the one asked for first; the same keys as those of other scores."""
+        return estimate_rows(self, self.estimates)
+
+
+def item_score(
+    task: str,
+    target: str,
+    outcomes: Mapping[str, Floats],
+    found: Floats,
+    *,
+    parts: Mapping[str, Rows],
+    dropped: Mapping[str, int],
+    settings: Mapping[str, str | int],
+    notes: tuple[str, ...] = (),
+    again: Callable[[Rows], Floats] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> ItemScore:
+    """A score out of outcomes, by metric, the one asked for first: (items,) each, NaN for an item left out.
+
+    found  (items,) whether the target itself had all vectors of an item, or for what share of it
+    parts  numbers of the items of each part; an item may be in several
+    """
+    everything = {"": np.arange(len(found), dtype=np.int64), **parts}
+    estimates = {
+        (metric, "mean", part): _estimate(values[rows], found[rows], draws=draws, seed=seed, name=part)
+        for metric, values in outcomes.items()
+        for part, rows in everything.items()
+    }
+    metric = next(iter(outcomes))
+    main = estimates[metric, "mean", ""]
+    kept = np.flatnonzero(~np.isnan(outcomes[metric]))
+    undefined = () if len(kept) else ("undefined: no item of the task has all its vectors",)
+    return ItemScore(
+        task=task,
+        target=target,
+        metric=metric,
+        value=main.value,
+        low=main.low,
+        high=main.high,
+        n=main.n,
+        total=main.total,
+        coverage=main.coverage,
+        dropped={reason: count for reason, count in dropped.items() if count},
+        settings=settings,
+        notes=(*notes, *undefined),
+        estimates=estimates,
+        rows=kept,
+        outcomes=outcomes[metric][kept],
+        again=again,
+    )
+
+
+def compare_items(a: ItemScore, b: ItemScore, *, draws: int = DRAWS, seed: int = 0) -> Comparison:
+    """How much higher a's mean is than b's, on the items that both have; items are resampled for both alike.
+
+    Where an item's outcome depends on which others are there, both are made anew of these items alone.
+    """
+    if (a.task, a.total, a.metric) != (b.task, b.total, b.metric):
+        raise UsageError(
+            f"Two scores are compared on one task by one metric, got {a.task} ({a.total} items, {a.metric}) and "
+            f"{b.task} ({b.total}, {b.metric}): evaluate both alike."
+        )
+    rows, in_a, in_b = np.intersect1d(a.rows, b.rows, assume_unique=True, return_indices=True)
+    sides = [
+        score.outcomes[at] if score.again is None or len(at) == score.n else score.again(rows)
+        for score, at in ((a, in_a), (b, in_b))
+    ]
+    observed = float(sides[0].mean() - sides[1].mean()) if len(rows) else float("nan")
+    drawn = significance.mean_draws(sides, draws=draws, seed=seed)
+    return significance.from_bootstrap(observed, drawn[0] - drawn[1], n=len(rows))
+
+
+def _estimate(values: Floats, found: Floats, *, draws: int, seed: int, name: str) -> Estimate:
+    known = values[~np.isnan(values)]
+    value = float(known.mean()) if len(known) else float("nan")
+    low, high = significance.percentiles(significance.mean_draws([known], draws=draws, seed=seed, name=name)[0])
+    coverage = float(found.mean()) if len(found) else float("nan")
+    return Estimate(value, low, high, len(known), len(values), coverage)

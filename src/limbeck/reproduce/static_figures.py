@@ -1,0 +1,277 @@
+"""Figures of static vectors: scores by set, by layer, by size of the text, by context, and of classification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from limbeck.extras import need
+from limbeck.report.layout import Grid, band, lay_out, layer_axis, light_grid, limits, name_panel
+from limbeck.report.read import place
+from limbeck.report.style import COLOURS, MARKERS, PURPOSE, QUIET, line_of
+from limbeck.reproduce.figures import as_run, keys_of
+from limbeck.reproduce.published_static import SETS
+from limbeck.reproduce.space_subjects import Row
+from limbeck.reproduce.static_subjects import (
+    AVERAGE,
+    CBOW,
+    MEAN,
+    METHODS,
+    PARAGRAPH,
+    SENT2VEC,
+    SENTENCE,
+    SKIPGRAM,
+    Parent,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Parents = Sequence[Parent]
+SHOWN = (AVERAGE, SENTENCE, PARAGRAPH, SKIPGRAM, CBOW, SENT2VEC)
+CONTEXTS = {
+    "sent2vec": "static\n(eq. 2)",
+    "words": "all words\n(eq. 3)",
+    "others": "the others",
+    "masked": "target\nmasked",
+}
+CURVES = {"simlex-999": "SimLex-999", "rw": "RW"}
+MOST_COLUMNS = 3
+
+
+def draw_similarity(parents: Parents, numbers: Parents) -> Figure:
+    """Tables 3 and 6: every method on every set."""
+    shown = _with(parents, "similarity")
+    looks = _looks(SHOWN)
+    figure, panels = lay_out(
+        [],
+        "Word similarity of static vectors",
+        "Spearman's correlation on the pairs that all vectors know, and the mean over the sets with its interval; the "
+        "average over contexts at its best layer.",
+        grid=_grid(len(shown), 2.6),
+        panels=max(len(shown), 1),
+        keys=[keys_of({METHODS[name]: look for name, look in looks.items()})],
+    )
+    names = [*SETS, MEAN]
+    for axes, one in zip(panels, shown, strict=False):
+        best = one.part("similarity").about.get("best_layer") or one.layers[-1]
+        columns = {name: _scores(one, name, best) for name in SHOWN}
+        _by_column(axes, columns, names, looks)
+        axes.set_xticks(range(len(names)), [*SETS.values(), "mean"], rotation=30, ha="right")
+        name_panel(axes, one.name)
+    _finish(panels, shown, "Spearman", "no word-similarity set was scored")
+    return figure
+
+
+def draw_layers(parents: Parents, numbers: Parents) -> Figure:
+    """The average's score by layer, and X2Static's beside."""
+    shown = _with(parents, "similarity")
+    looks = {one.name: line_of(at) for at, one in enumerate(shown)}
+    dotted: dict[str, Any] = {"color": QUIET, "linestyle": (0, (1, 1.6)), "linewidth": 1.6}
+    figure, (axes,) = lay_out(
+        [as_run(one) for one in shown],
+        "Averages over contexts, layer by layer",
+        "Mean Spearman's correlation over the sets, by layer of the average; dotted, in the same colour: X2Static with "
+        "paragraphs, from the last layer.",
+        grid=Grid(1, 5.6, [2.9]),
+        panels=1,
+        keys=[keys_of(looks), keys_of({METHODS[PARAGRAPH]: dotted})],
+    )
+    values: list[Any] = []
+    if shown:
+        layer_axis(axes, [as_run(one) for one in shown])
+    for one in shown:
+        rows = one.rows("similarity", "scores", method=AVERAGE, set=MEAN)
+        x = place([row["layer"] for row in rows])
+        look = looks[one.name]
+        axes.plot(x, [row["value"] for row in rows], label=one.name, **look)
+        band(axes, x, _column(rows, "low"), _column(rows, "high"), look["color"])
+        level = one.score(PARAGRAPH).value if one.has(PARAGRAPH) else np.nan
+        axes.axhline(level, **{**dotted, "color": look["color"]})
+        values += [[row["low"] for row in rows], [row["high"] for row in rows], [level]]
+    limits(axes, values or [[np.nan]], zero=False)
+    axes.set(xlabel="layer", ylabel="mean Spearman")
+    return figure
+
+
+def draw_size(parents: Parents, numbers: Parents) -> Figure:
+    """Figure 1: scores by size of the text."""
+    shown = _with(parents, "size")
+    looks = {one.name: line_of(at) for at, one in enumerate(shown)}
+    kinds: dict[str, dict[str, Any]] = {
+        METHODS[AVERAGE]: {"color": QUIET, "linewidth": 2.0, "linestyle": "-"},
+        METHODS[PARAGRAPH]: {"color": QUIET, "linewidth": 2.0, "linestyle": (0, (4, 2))},
+    }
+    figure, panels = lay_out(
+        [],
+        "More text",
+        "Spearman's correlation by words of the text, with its interval, on the same pairs at every size; the average "
+        "over contexts at its best layer.",
+        grid=Grid(2, 3.6, [2.7]),
+        panels=2,
+        keys=[keys_of(looks), keys_of(kinds)],
+    )
+    for axes, (name, title) in zip(panels, CURVES.items(), strict=True):
+        values: list[Any] = []
+        for one in shown:
+            for method, dashes in ((AVERAGE, "-"), (PARAGRAPH, (0, (4, 2)))):
+                rows = [row for row in one.part("size").rows("scores") if (row["method"], row["set"]) == (method, name)]
+                look = looks[one.name] | {"linestyle": dashes}
+                x = [row["words"] for row in rows]
+                axes.plot(x, [row["value"] for row in rows], label=f"{one.name} {method}", **look)
+                band(axes, x, _column(rows, "low"), _column(rows, "high"), look["color"])
+                values += [[row["low"] for row in rows], [row["high"] for row in rows]]
+        limits(axes, values or [[np.nan]], zero=False)
+        rows = [row for one in shown for row in one.part("size").rows("scores") if row["set"] == name]
+        if rows:
+            axes.set_xscale("log")
+            sizes = sorted({row["words"] for row in rows})
+            axes.set_xticks(sizes, [_short(size) for size in sizes])
+            axes.xaxis.set_minor_locator(need("matplotlib.ticker", purpose=PURPOSE).NullLocator())
+        else:
+            axes.set_xticks([])
+        light_grid(axes)
+        name_panel(axes, title)
+        axes.set_xlabel("words of the text (log)")
+    panels[0].set_ylabel("Spearman")
+    return figure
+
+
+def draw_contexts(parents: Parents, numbers: Parents) -> Figure:
+    """X2Static with other contexts."""
+    shown = _with(parents, "contexts")
+    looks = {one.name: line_of(at) for at, one in enumerate(shown)}
+    figure, (axes,) = lay_out(
+        [],
+        "What X2Static predicts a word from",
+        "Mean Spearman's correlation over the sets with its interval, by the context: static vectors of the sentence's "
+        "other words, the teacher's vectors of all its words, of the others, or with the target masked; on a part of "
+        "the text.",
+        grid=Grid(1, 5.6, [2.7]),
+        panels=1,
+        keys=[keys_of(looks)],
+    )
+    places = {name: at for at, name in enumerate(CONTEXTS)}
+    values: list[Any] = []
+    for at, one in enumerate(shown):
+        rows = sorted((row for row in one.part("contexts").rows("scores") if row["set"] == MEAN),
+                      key=lambda row: places[row["method"]])  # fmt: skip
+        x = np.array([places[row["method"]] for row in rows]) + 0.09 * (at - (len(shown) - 1) / 2)
+        _points(axes, x, rows, looks[one.name] | {"linestyle": ""}, one.name)
+        values += [[row["low"] for row in rows], [row["high"] for row in rows]]
+    limits(axes, values or [[np.nan]], zero=False)
+    axes.set_xlim(-0.5, len(CONTEXTS) - 0.5)
+    axes.set_xticks(range(len(CONTEXTS)), list(CONTEXTS.values()))
+    axes.set_ylabel("mean Spearman")
+    return figure
+
+
+def draw_classify(parents: Parents, numbers: Parents) -> Figure:
+    """Table 4: macro-F1 a task."""
+    shown = _with(parents, "classify")
+    looks = _looks(SHOWN)
+    figure, panels = lay_out(
+        [],
+        "Classification with static vectors",
+        "Macro-F1 of a convolution on frozen word vectors, by task, with its interval over examples and runs.",
+        grid=_grid(len(shown), 2.6),
+        panels=max(len(shown), 1),
+        keys=[keys_of({METHODS[name]: look for name, look in looks.items()})],
+    )
+    for axes, one in zip(panels, shown, strict=False):
+        scores = one.part("classify").rows("scores")
+        names = list(dict.fromkeys(row["task"] for row in scores))
+        told = [{**row, "set": row["task"], "value": row["f1"], "low": row["f1_low"], "high": row["f1_high"]}
+                for row in scores]  # fmt: skip
+        columns = {name: [row for row in told if row["method"] == name] for name in SHOWN}
+        _by_column(axes, columns, names, looks)
+        axes.set_xticks(range(len(names)), ["mean" if name == MEAN else name.upper() for name in names],
+                        rotation=30, ha="right")  # fmt: skip
+        name_panel(axes, one.name)
+    _finish(panels, shown, "macro-F1", "nothing was classified")
+    return figure
+
+
+def _by_column(
+    axes: Axes, columns: Mapping[str, Sequence[Row]], names: Sequence[str], looks: Mapping[str, dict[str, Any]]
+) -> None:
+    """A point a method in each column, side by side."""
+    there = [name for name, rows in columns.items() if rows]
+    values: list[Any] = []
+    for at, name in enumerate(there):
+        rows = [row for row in columns[name] if row["set"] in names]
+        x = np.array([names.index(row["set"]) for row in rows]) + 0.13 * (at - (len(there) - 1) / 2)
+        _points(axes, x, rows, looks[name], name)
+        values += [[row[key] for row in rows] for key in ("value", "low", "high")]
+    axes.axvline(len(names) - 1.5, color=QUIET, linewidth=0.7)
+    limits(axes, values or [[np.nan]], zero=False)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def _points(axes: Axes, x: Any, rows: Sequence[Row], look: Mapping[str, Any], label: str) -> None:
+    axes.plot(x, [row["value"] for row in rows], label=label, **{**look, "linestyle": ""})
+    low, high = [row["low"] for row in rows], [row["high"] for row in rows]
+    axes.vlines(x, low, high, color=look["color"], linewidth=1.1, alpha=0.7, zorder=3)
+
+
+def _column(rows: Sequence[Row], name: str) -> Any:
+    return np.array([row[name] for row in rows], dtype=np.float64)
+
+
+def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {"color": COLOURS[at], "marker": MARKERS[at], "linestyle": "", "markersize": 5.0, "zorder": 4}
+        for at, name in enumerate(names)
+    }
+
+
+def _scores(one: Parent, method: str, best: str) -> list[Row]:
+    layer = best if method == AVERAGE else ""
+    rows = one.part("similarity").rows("scores")
+    return [row for row in rows if (row["method"], row["layer"]) == (method, layer)]
+
+
+def _with(parents: Parents, part: str) -> list[Parent]:
+    return [one for one in parents if not one.is_file and part in one.parts]
+
+
+def _grid(count: int, height: float) -> Grid:
+    columns = max(1, min(count, MOST_COLUMNS))
+    rows = -(-max(count, 1) // columns)
+    return Grid(columns, 5.6 if columns == 1 else 3.7 if columns == 2 else 3.2, [height] * rows)
+
+
+def _finish(panels: Sequence[Axes], shown: Sequence[Parent], label: str, nothing: str) -> None:
+    if not shown:
+        panels[0].text(0.5, 0.5, nothing, transform=panels[0].transAxes, ha="center", va="center", color=QUIET)
+        panels[0].set_xticks([])
+    columns = min(max(len(shown), 1), MOST_COLUMNS)
+    for at, axes in enumerate(panels):
+        if at % columns == 0:
+            axes.set_ylabel(label)
+
+
+def _short(words: int) -> str:
+    """16k, 249k, 1.2M."""
+    if words >= 1_000_000:
+        return f"{words / 1_000_000:.2g}M"
+    return f"{words / 1000:.0f}k" if words >= 1000 else str(words)
+
+
+FIGURES = {
+    "similarity": draw_similarity,
+    "layers": draw_layers,
+    "size": draw_size,
+    "contexts": draw_contexts,
+    "classify": draw_classify,
+}
+CAPTIONS = {
+    "similarity": "Word similarity of static vectors by set",
+    "layers": "Averages over contexts by layer, X2Static beside",
+    "size": "Word similarity by size of the text",
+    "contexts": "X2Static with other contexts",
+    "classify": "Classification with static vectors by task",
+}

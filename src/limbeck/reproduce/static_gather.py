@@ -1,0 +1,126 @@
+"""A parent's parts, one after the other: kept as soon as each is made, taken from where they were kept."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from limbeck.errors import InputError, LimbeckError
+from limbeck.evaluate.classifying.catalogue import SENTENCES, find_some, load_table
+from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.space_gather import family_name
+from limbeck.reproduce.space_subjects import Part, keep_part, kept_part
+from limbeck.reproduce.static_measures import Distilling, asked_for, file_part
+from limbeck.reproduce.static_scores import WordSets
+from limbeck.reproduce.static_subjects import PARTS, Parent
+from limbeck.reproduce.static_wanted import Wanted
+from limbeck.reproduce.table_sources import WORD_VECTORS
+from limbeck.vectors import StaticVectors
+
+
+def find_sentence_tasks(data: Path | None) -> tuple[dict[str, Any], str]:
+    """The tasks of Table 4 as far as they lie under a folder, and what is missing."""
+    names = list(load_table(SENTENCES))
+    if data is None:
+        return {}, f"needs files of {', '.join(names)}: give the folder to --data"
+    try:
+        return dict(find_some(data, [], names)), ""
+    except InputError as error:
+        return {}, str(error).rstrip(".")
+
+
+def missing_data(sets: WordSets, classify: str) -> dict[str, str]:
+    """Kind of data -> why it is not there."""
+    found = {} if sets.told else {"similarity": sets.missing}
+    return found | ({"classify": classify} if classify else {})
+
+
+def gather(
+    model: str, wanted: Wanted, shared: dict[int, dict[str, Any]], *, name: str, folder: Path, resume: bool
+) -> Parent:
+    """Make every part of a parent that can be made; one that is there already for the same wishes is taken as it is."""
+    if not resume:
+        shutil.rmtree(folder, ignore_errors=True)
+    distilling = Distilling(model, name, wanted, shared)
+    parts: dict[str, Part] = {}
+    missing: dict[str, str] = {}
+    makers: dict[str, Callable[[], Part]] = {
+        "similarity": distilling.similarity,
+        "size": lambda: distilling.size(_needed(parts, missing, "similarity")),
+        "contexts": distilling.contexts,
+        "classify": lambda: distilling.classify(parts.get("similarity")),
+    }
+    try:
+        for part, make in makers.items():
+            needs = "classify" if part == "classify" else "similarity"
+            if needs in wanted.missing:
+                missing[part] = wanted.missing[needs]
+                continue
+            asked = asked_for(part, distilling)
+            found = kept_part(folder / f"{part}.json", asked)
+            if found is None:
+                if wanted.progress:
+                    print(f"{name}: {PARTS[part]}", file=sys.stderr)
+                try:
+                    found = make()
+                except (CannotShow, LimbeckError) as reason:
+                    (folder / f"{part}.json").unlink(missing_ok=True)
+                    missing[part] = str(reason).strip().rstrip(".")
+                    continue
+                keep_part(folder / f"{part}.json", found, asked)
+            parts[part] = found
+        encoder = distilling.every_layer
+        return Parent(name, family_name(encoder), encoder.layers, parts, missing, account(distilling))
+    finally:
+        distilling.close()
+
+
+def gather_file(path: str, wanted: Wanted, *, name: str) -> Parent:
+    """Existing vectors: their scores."""
+    missing = dict(wanted.missing)
+    parts = {}
+    vectors = StaticVectors.load(Path(path).expanduser())
+    if wanted.sets.told:
+        parts["similarity"] = file_part(vectors, wanted)
+    told = {
+        "settings": {"preset": wanted.preset, "seed": wanted.seed},
+        "dim": vectors.dim,
+        "counts": {"words": len(vectors)},
+        "source": {},
+    }
+    return Parent(name, WORD_VECTORS, ("table",), parts, missing, told)
+
+
+def account(distilling: Distilling) -> dict[str, Any]:
+    """What was done, as run.json would have it."""
+    wanted, corpus = distilling.wanted, distilling.corpus
+    trained = asdict(distilling.training())
+    used = {"epochs": trained["epochs"], "negatives": trained["negatives"], "subsampling": trained["subsample"],
+            "learning_rate": trained["learning_rate"], "batch_size": trained["batch_texts"],
+            "min_count": distilling.min_count, "max_words": distilling.preset.max_words}  # fmt: skip
+    return {
+        "settings": {
+            "preset": wanted.preset,
+            "seed": wanted.seed,
+            "caps": asdict(wanted.caps),
+            "x2static": used,
+            "baselines": asdict(distilling.baseline_settings()),
+        },
+        "dim": distilling.last_layer.dim,
+        "counts": {"sentences": distilling.sentences},
+        "source": {
+            "encoder_fingerprint": distilling.last_layer.fingerprint,
+            "corpus_fingerprint": corpus.fingerprint,
+            "corpus": corpus.describe(),
+        },
+    }
+
+
+def _needed(parts: dict[str, Part], missing: dict[str, str], name: str) -> Part:
+    if name not in parts:
+        raise CannotShow(missing.get(name, f"there are no numbers on the {PARTS[name]}"))
+    return parts[name]

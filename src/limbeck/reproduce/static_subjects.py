@@ -1,0 +1,126 @@
+"""What the claims of Gupta & Jaggi (2021) are judged on: a parent and the static vectors made from it, in parts.
+
+A file of word vectors is judged too, where a claim is about existing vectors; it has one part, its scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from limbeck.analyze.result import columns_of
+from limbeck.reproduce.estimates import CannotShow, Estimate
+from limbeck.reproduce.space_subjects import Columns, Part, Row, estimate
+from limbeck.reproduce.table_sources import WORD_VECTORS
+
+#: part -> what it is, for people who wait for it
+PARTS = {
+    "similarity": "word similarity of its static vectors",
+    "size": "word similarity by size of the text",
+    "contexts": "other contexts for X2Static, on a part of the text",
+    "classify": "classification with its static vectors",
+}
+AVERAGE, SENTENCE, PARAGRAPH, SENT2VEC = "average", "x2static-sentence", "x2static-paragraph", "sent2vec"
+SKIPGRAM, CBOW = "skipgram-ngrams", "cbow-ngrams"
+#: method -> what tables call it
+METHODS = {
+    AVERAGE: "average over contexts (ASE)",
+    SENTENCE: "X2Static, sentence",
+    PARAGRAPH: "X2Static, paragraph",
+    "skipgram": "skip-gram",
+    SKIPGRAM: "skip-gram with n-grams",
+    "cbow": "CBOW",
+    CBOW: "CBOW with n-grams",
+    SENT2VEC: "Sent2Vec's objective",
+    "file": "as it is",
+}
+TRAINED = ("skipgram", SKIPGRAM, "cbow", CBOW, SENT2VEC)  #: on the same text, without the parent
+MEAN = "mean"  #: in the place of a set: the mean over the sets
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A parent as the rules see it, distilled here or by the paper; or a file of word vectors.
+
+    family    BERT, RoBERTa, GPT-2 or ELMo; `WORD_VECTORS` for a file
+    layers    from the input upwards
+    parts     those of `PARTS` that could be measured
+    missing   of the others, why not
+    account   what was read and how; empty for the paper's own numbers
+    """
+
+    name: str
+    family: str
+    layers: tuple[str, ...]
+    parts: Mapping[str, Part]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    account: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_file(self) -> bool:
+        return self.family == WORD_VECTORS
+
+    def part(self, name: str) -> Part:
+        if name not in self.parts:
+            raise CannotShow(self.missing.get(name, f"there are no numbers on the {PARTS[name]}"))
+        return self.parts[name]
+
+    def rows(self, part: str, table: str, **wanted: Any) -> list[Row]:
+        """The rows of a table of a part that have these cells; at least one."""
+        found = [
+            row for row in self.part(part).rows(table) if all(row.get(name) == cell for name, cell in wanted.items())
+        ]
+        if not found:
+            told = " ".join(str(cell) for cell in wanted.values())
+            raise CannotShow(f"there are no numbers of {told or table}")
+        return found
+
+    def score(self, method: str, *, layer: str = "", over: str = MEAN) -> Estimate:
+        """Word similarity of one method, on a set or on average."""
+        (row,) = self.rows("similarity", "scores", method=method, layer=layer, set=over)
+        return estimate(row)
+
+    def has(self, method: str) -> bool:
+        return any(row["method"] == method for row in self.part("similarity").rows("scores"))
+
+    def difference(self, one: str, other: str, *, over: str = MEAN) -> Estimate:
+        """How much higher a method scores than another on the same pairs; pairs resampled."""
+        (row,) = self.rows("similarity", "differences", one=one, other=other, set=over)
+        return estimate(row)
+
+    @property
+    def best_layer(self) -> str:
+        """Of the average: highest mean over the very sets that are told, as in the paper."""
+        return self._layer("best_layer")
+
+    @property
+    def chosen_layer(self) -> str:
+        """Of the average: highest mean over other sets."""
+        return self._layer("chosen_layer")
+
+    def _layer(self, name: str) -> str:
+        layer = self.part("similarity").about.get(name)
+        if layer is None:
+            raise CannotShow(str(self.part("similarity").about.get(f"no_{name}", "no layer was chosen")))
+        return str(layer)
+
+    def by_layer(self, over: str = MEAN) -> list[tuple[str, float]]:
+        """The average's score by layer."""
+        return [(row["layer"], row["value"]) for row in self.rows("similarity", "scores", method=AVERAGE, set=over)]
+
+
+def columns_of_parents(parents: Sequence[Parent]) -> dict[str, Columns]:
+    """Every table of every part with all parents below one another: file name -> columns; docs/files.md lists them."""
+    found: dict[str, list[Row]] = {}
+    for parent in parents:
+        for part, held in parent.parts.items():
+            for name in held.tables:
+                file = f"{part}.csv" if name in (part, "scores") else f"{part}-{name}.csv"
+                found.setdefault(file, []).extend({"model": parent.name, **row} for row in held.rows(name))
+    return {file: columns_of(rows) for file, rows in found.items()}
+
+
+def known(value: float) -> bool:
+    return math.isfinite(value)

@@ -1,0 +1,308 @@
+"""The distilling run: one pass over a text for all methods together, one folder of vectors for each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from limbeck.distill.distilled import Distilled
+from limbeck.distill.finishing import check_repair
+from limbeck.distill.methods import METHODS, in_order, own_settings
+from limbeck.distill.settings import DistillSettings
+from limbeck.distill.wordlist import read_word_list
+from limbeck.distill.x2static.settings import preset_named
+from limbeck.encoders.protocol import Encoder
+from limbeck.errors import InputError, UsageError
+from limbeck.report.training import draw_training
+from limbeck.run.distilling import EVERYTHING, Distillation, Subject
+from limbeck.run.folder import RunFolder
+from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_encoder, open_source, refuse_options
+from limbeck.state import write_text
+from limbeck.stream import Plan
+from limbeck.stream.workers import Workers
+from limbeck.vectors import StaticVectors
+
+__all__ = ["EVERYTHING", "distill", "distill_into", "distill_subject", "open_subject", "settings_of", "vectors_for"]
+
+X2STATIC = "x2static"  #: the method that has presets
+
+
+def distill(
+    model: Any = None,
+    corpus: Any = None,
+    *,
+    methods: str | Sequence[str] = "average",
+    words: Iterable[str] | str | Path | None = None,
+    add_words: Iterable[str] | str | Path | None = None,
+    vectors: str | Path | None = None,
+    out: str | Path | None = None,
+    existing: str = "fail",
+    tasks: str | Sequence[str] = (),
+    data: str | Path | None = None,
+    workers: int = 0,
+    progress: bool = False,
+    **options: Any,
+) -> dict[str, Distilled]:
+    """Static word vectors of a teacher, by one or several methods in one pass; `out` also writes them.
+
+    model      the teacher: a name or folder, an Encoder, StaticVectors, or a function of texts
+    corpus     a path, a Corpus, or a list of sentences; not needed where `words` are read alone or in a frame
+    methods    names of `limbeck.distill.METHODS`, a sequence or with commas between
+    words      exactly the words that are to have vectors, or a file of them; without, those of the text
+    add_words  words beside those of the text
+    vectors    kept vectors in the place of model and corpus
+    tasks, data  names or groups of evaluation tasks to score on, and the folder of their files
+    options    settings of `DistillSettings`, options of the teacher and the text as `limbeck.measure` has them, and for
+               x2static `preset`, see `with_preset`
+
+    One result for each method and layer, by name: "average", or with several layers "average-11", "average-12".
+
+    >>> import limbeck as lb
+    >>> sentences = [["green", "tea"], ["black", "tea"], ["black", "night"]]
+    >>> def letters(texts):
+    ...     return [[[float(len(word)), float(word < "n")] for word in text.words] for text in texts]
+    >>> made = lb.distill.distill(letters, sentences, min_count=2)
+    >>> made["average"].vectors.words, made["average"]["tea"].tolist()
+    (['black', 'tea'], [3.0, 0.0])
+    """
+    settings, rest = settings_of(methods, options)
+    subject = open_subject(model, corpus, settings, words=words, add_words=add_words, vectors=vectors, **rest)
+    how: dict[str, Any] = {"tasks": tasks, "data": data, "progress": progress}
+    with Workers(workers) as processes:
+        if out is None:
+            return distill_subject(subject, settings, workers=processes, **how)
+        with RunFolder(out, existing=existing) as folder:
+            return distill_into(folder, subject, settings, workers=processes, **how)
+
+
+def vectors_for(
+    words: Iterable[str] | str | Path, model: Any, corpus: Any = None, *, methods: str | None = None, **options: Any
+) -> StaticVectors:
+    """Vectors for these words, whatever the teacher's tokeniser makes of them.
+
+    With a corpus the average over their contexts, and for those that it does not have the vector of the frame; without
+    one the frame for all. See `distill` for other methods and options.
+
+    >>> import limbeck as lb
+    >>> vectors = lb.distill.vectors_for(["tea", "night train"], "mini-bert")
+    >>> vectors.words, vectors["night train"].shape
+    (['tea', 'night train'], (128,))
+    """
+    method = methods or ("frame" if corpus is None else "average")
+    made = distill(model, corpus, methods=method, words=words, **options)
+    if len(made) != 1:
+        raise UsageError(f"one method and one layer give one vector a word; these give {', '.join(made)}: choose one.")
+    return next(iter(made.values())).vectors
+
+
+def settings_of(methods: str | Sequence[str], options: Mapping[str, Any]) -> tuple[DistillSettings, dict[str, Any]]:
+    """The settings among the options, and the other options."""
+    names = [name.strip() for name in (methods.split(",") if isinstance(methods, str) else methods)]
+    options = with_preset(names, options)
+    known = {one.name for one in fields(DistillSettings)} - {"methods"}
+    given = {name: value for name, value in options.items() if name in known}
+    if isinstance(given.get("templates"), str):
+        given["templates"] = (given["templates"],)
+    elif "templates" in given:
+        given["templates"] = tuple(given["templates"])
+    settings = DistillSettings(methods=tuple(dict.fromkeys(names)), **given)
+    check(settings)
+    return settings, {name: value for name, value in options.items() if name not in known}
+
+
+def with_preset(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with all that a preset of X2Static says of training, words, text and teacher; what is given wins."""
+    found = dict(options)
+    name = found.pop("preset", None)
+    if name is None:
+        return found
+    preset = preset_named(name)
+    if X2STATIC not in methods:
+        raise UsageError(f"--preset {name} is of {X2STATIC}, which is not asked for: add it to --method, or leave it out.")
+    train = dict(found.get("train", {}))
+    train[X2STATIC] = {"preset": name, **train.get(X2STATIC, {})}
+    sentence, longer = preset.window
+    said = {
+        "min_count": preset.min_count,
+        "max_words": preset.max_words,
+        "deduplicate": preset.deduplicate,
+        "lowercase": preset.lowercase or None,
+        "keep_first": preset.keep_first or None,
+        "window": sentence if found.get("text_unit", "sentence") == "sentence" else longer,
+    }
+    return {key: value for key, value in said.items() if value is not None} | found | {"train": train}
+
+
+def check(settings: DistillSettings) -> None:
+    """Refuse what cannot be done, before a model is loaded for it."""
+    for name in in_order(settings):
+        own_settings(name, settings)
+    for name in settings.train.keys() - set(in_order(settings)):
+        raise UsageError(f"--set is for methods that are asked for; got {name}: add it to --method, or leave it out.")
+    check_repair(settings.repair)
+
+
+def open_subject(
+    model: Any,
+    corpus: Any,
+    settings: DistillSettings,
+    *,
+    words: Iterable[str] | str | Path | None = None,
+    add_words: Iterable[str] | str | Path | None = None,
+    vectors: str | Path | None = None,
+    **options: Any,
+) -> Subject:
+    """The teacher and the text that the options name; only the teacher's last layer unless others are asked for."""
+    named = isinstance(model, str | Path)
+    only = None if words is None else tuple(words_in(words))
+    also = () if add_words is None else tuple(words_in(add_words))
+    if only is not None and not only:
+        raise UsageError("words must be at least one; got none.")
+    if named and not is_static(model):
+        options.setdefault("layers", "-1")
+    if corpus is not None or vectors is not None or model is None:
+        source = open_source(model, corpus, vectors=vectors, **options)
+        encoder: Encoder | None = getattr(source, "encoder", None)
+        return Subject(source, encoder, only, also, str(model) if named else "")
+    reading = [name for name in in_order(settings) if METHODS[name].alone is None]
+    if reading:
+        raise UsageError(f"--corpus is needed: {', '.join(reading)} makes vectors of a text; word and frame do not.")
+    if only is None:
+        raise UsageError("--corpus or --words is needed, to know which words are to have vectors.")
+    refuse_options({name: options[name] for name in (*CORPUS_OPTIONS, "text_unit") if name in options}, "no text")
+    return Subject(None, open_encoder(model, **options), (*only, *also), (), str(model) if named else "")
+
+
+def words_in(words: Iterable[str] | str | Path) -> Iterable[str]:
+    return read_word_list(words) if isinstance(words, str | Path) else words
+
+
+def distill_into(
+    folder: RunFolder,
+    subject: Subject,
+    settings: DistillSettings,
+    *,
+    tasks: str | Sequence[str] = (),
+    data: str | Path | None = None,
+    workers: Workers | None = None,
+    progress: bool = False,
+    on_plan: Callable[[Plan], None] | None = None,
+) -> dict[str, Distilled]:
+    """The whole run into its folder. A complete one is read, if it was made of the same."""
+    if folder.complete:
+        return read_complete(folder.target, subject, settings)
+    made = distill_subject(
+        subject,
+        settings,
+        state=folder.state,
+        tasks=tasks,
+        data=data,
+        workers=workers,
+        progress=progress,
+        on_plan=on_plan,
+    )
+    for name, one in made.items():
+        place = folder.unfinished if len(made) == 1 else folder.unfinished / name
+        one.save(place, dtype=settings.keep)
+        draw_losses(one, place / "figures")
+    if len(made) > 1:
+        whole = {"command": "distill", "results": list(made), "identity": identity(subject, settings)}
+        write_text(folder.unfinished / "run.json", json.dumps(whole, indent=2, default=str) + "\n")
+    shutil.rmtree(folder.state, ignore_errors=True)  # sums and kept vectors, many times the size of what they gave
+    folder.finish()
+    return made
+
+
+def draw_losses(made: Distilled, out: Path) -> None:
+    """The loss curve of a method that trains and tells how far it had come at each loss."""
+    losses = made.about.get("training", {}).get("losses") or []
+    if losses and {"progress", "loss", "epoch"} <= losses[0].keys():
+        columns = {name: [row[name] for row in losses] for name in losses[0]}
+        draw_training(columns, out, name=f"{made.method}, {made.about['teacher']['name']}")
+
+
+def identity(subject: Subject, settings: DistillSettings) -> dict[str, Any]:
+    """All that the vectors depend on, in plain values."""
+    of = subject.source or subject.encoder
+    assert of is not None
+    told = settings.as_dict() | subject.named() | {"source": of.fingerprint}
+    plain: dict[str, Any] = json.loads(json.dumps(told, default=str))
+    return plain
+
+
+def read_complete(folder: Path, subject: Subject, settings: DistillSettings) -> dict[str, Distilled]:
+    """What a finished run holds; refused where it is of another teacher, text or settings."""
+    told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    if told.get("command") != "distill" or told.get("identity") != identity(subject, settings):
+        raise InputError(
+            f"{folder}: holds a finished run of another command, teacher, text or settings: --existing replace, or "
+            "another --out."
+        )
+    if "results" in told:
+        return {name: Distilled.load(folder / name) for name in told["results"]}
+    return {str(told["result"]): Distilled.load(folder)}
+
+
+def distill_subject(
+    subject: Subject,
+    settings: DistillSettings,
+    *,
+    state: Path | None = None,
+    tasks: str | Sequence[str] = (),
+    data: str | Path | None = None,
+    workers: Workers | None = None,
+    progress: bool = False,
+    on_plan: Callable[[Plan], None] | None = None,
+) -> dict[str, Distilled]:
+    """Every method's vectors of every layer; `state` is a folder in which a stopped run finds what it has done."""
+    began = time.monotonic()
+    work = Distillation(subject, settings, state, workers or Workers(), progress)
+    wanted = find_wanted(tasks, data)
+    plan = work.plan_words()
+    if plan is not None and on_plan is not None:
+        on_plan(plan)
+    for name in in_order(settings):
+        work.make(name)
+    made: dict[str, Distilled] = {}
+    for name in settings.methods:
+        for place, rows in enumerate(work.rows[name]):
+            layer = subject.layers[-1 if METHODS[name].one_layer else place]
+            several = len(work.rows[name]) > 1
+            made[f"{name}-{layer}" if several else name] = work.finished(name, layer, rows)
+    for key, one in made.items():
+        one.about["result"] = key
+        one.about["identity"] = identity(subject, settings)
+        one.about["scores"] = scores_of(one.vectors, wanted, key)
+        one.about["seconds"] = round(time.monotonic() - began, 3)
+    return made
+
+
+def find_wanted(tasks: str | Sequence[str], data: str | Path | None) -> list[tuple[Any, Any]]:
+    """The tasks to score on, found before anything dear is done."""
+    names = tasks.split(",") if isinstance(tasks, str) else list(tasks)
+    names = [name.strip() for name in names if name.strip()]
+    if not names:
+        return []
+    if data is None:
+        raise UsageError("--tasks need --data, the folder of their files.")
+    from limbeck.evaluate.suites import find_tasks
+
+    return find_tasks(Path(data).expanduser(), names)
+
+
+def scores_of(vectors: StaticVectors, wanted: Sequence[tuple[Any, Any]], name: str) -> list[dict[str, Any]]:
+    """Scores on tasks, as a card shows them."""
+    if not wanted:
+        return []
+    from limbeck.evaluate.suites import Wishes
+    from limbeck.evaluate.targets import TableTarget
+
+    target = TableTarget(vectors, name=name)
+    scores = [score for suite, task in wanted for score in suite.scores(task, target, {"": None}, Wishes())]
+    columns = ("task", "metric", "value", "low", "high", "n", "coverage")
+    return [{column: getattr(score, column) for column in columns} for score in scores]

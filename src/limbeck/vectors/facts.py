@@ -1,0 +1,95 @@
+"""What is known of the words of a vectors folder: words.parquet with word, count and origin, beside the vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.errors import InputError
+from limbeck.extras import need
+from limbeck.state import atomic
+
+NAME = "words.parquet"
+COLUMNS = ("word", "count", "origin")
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """How often each word occurred, and how its vector came about; None where that is not known."""
+
+    counts: Ints | None = None
+    origins: list[str] | None = None
+
+    def __bool__(self) -> bool:
+        return self.counts is not None or self.origins is not None
+
+    def take(self, rows: Sequence[int]) -> Facts:
+        return Facts(
+            None if self.counts is None else self.counts[np.asarray(rows, dtype=np.int64)],
+            None if self.origins is None else [self.origins[row] for row in rows],
+        )
+
+
+def check(words: Sequence[str], counts: NDArray[Any] | Sequence[int] | None, origins: Sequence[str] | None) -> Facts:
+    """Facts of as many words as there are, and counts that can be counts."""
+    numbers = None if counts is None else np.asarray(counts)
+    for what, several in (("counts", numbers), ("origins", origins)):
+        if several is not None and len(several) != len(words):
+            raise InputError(f"As many {what} as words are needed, got {len(several)} for {len(words)} words.")
+    if numbers is not None and (numbers.dtype.kind not in "iu" or (numbers < 0).any()) and len(numbers):
+        raise InputError("Counts must be whole numbers from 0 on: give how often each word occurred.")
+    return Facts(
+        None if numbers is None else numbers.astype(np.int64),
+        None if origins is None else [str(origin) for origin in origins],
+    )
+
+
+def folder_of(path: str | Path) -> Path | None:
+    """The folder of vectors that has a words.parquet, None if there is none."""
+    folder = Path(path).expanduser()
+    return folder if (folder / NAME).is_file() else None
+
+
+def read(folder: Path, words: Sequence[str]) -> Facts:
+    """Facts of these words, in their order. Another table of the same name, as measured runs have, tells none."""
+    parquet = need("pyarrow.parquet", purpose="reading words.parquet")
+    try:
+        with parquet.ParquetFile(folder / NAME) as file:
+            names = set(file.schema_arrow.names)
+            there = [name for name in COLUMNS if name in names]
+            if "word" not in there or len(there) < 2:
+                return Facts()
+            columns = file.read(columns=there).to_pydict()
+    except OSError as error:  # pyarrow's ArrowInvalid is a ValueError, caught below
+        raise InputError(f"{folder / NAME}: cannot be read ({error}): make the vectors again or remove it.") from error
+    except ValueError as error:
+        raise InputError(f"{folder / NAME}: is damaged ({error}): make the vectors again or remove it.") from error
+    rows = {word: row for row, word in enumerate(columns["word"])}
+    order = [rows.get(word, -1) for word in words]
+    counts = columns.get("count")
+    origins = columns.get("origin")
+    return Facts(
+        # a word that the table lacks was not met
+        None if counts is None else np.array([0 if row < 0 else counts[row] or 0 for row in order], dtype=np.int64),
+        None if origins is None else ["" if row < 0 else origins[row] or "" for row in order],
+    )
+
+
+def write(folder: Path, words: Sequence[str], known: Facts) -> None:
+    """Write words.parquet with the columns that are known."""
+    arrow = need("pyarrow", purpose="writing words.parquet")
+    parquet = need("pyarrow.parquet", purpose="writing words.parquet")
+    columns: dict[str, Any] = {"word": list(words)}
+    if known.counts is not None:
+        columns["count"] = arrow.array(known.counts, type=arrow.int64())
+    if known.origins is not None:
+        columns["origin"] = known.origins
+    with atomic(folder / NAME) as temporary:
+        parquet.write_table(arrow.table(columns), temporary, compression="zstd")

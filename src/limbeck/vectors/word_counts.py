@@ -1,0 +1,30 @@
+"""Counts of words, from a file of lines or from vectors that know theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from limbeck.corpus.compression import open_text
+from limbeck.errors import InputError
+from limbeck.vectors.static import StaticVectors
+
+
+def read_counts(path: Path) -> dict[str, int]:
+    """How often each word occurs: a text file, plain or compressed, with a word and its count a line, blanks or a tab
+    between; or a folder of vectors with their counts."""
+    path = path.expanduser()
+    if path.is_dir():
+        vectors = StaticVectors.load(path)
+        if vectors.counts is None:
+            raise InputError(f"{path}: counts of words are needed, these vectors have none: give a file of counts.")
+        return dict(zip(vectors.words, vectors.counts.tolist(), strict=True))
+    found: dict[str, int] = {}
+    with open_text(path) as stream:
+        for line, text in enumerate(stream, 1):
+            if not text.strip():
+                continue
+            word, _, count = text.strip().replace("\t", " ").rpartition(" ")
+            if not word.strip() or not count.isdecimal():
+                raise InputError.at(path, line, f"a word and its count must stand there, got {text.strip()[:40]!r}.")
+            found[word.strip()] = found.get(word.strip(), 0) + int(count)
+    return found

@@ -1,0 +1,124 @@
+"""The default method: three views of a word in one vector."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import limbeck as lb
+from limbeck.distill.best import FEW, BestSettings, best_rows, frames_vectors, principal, view_of
+from limbeck.distill.rows import Rows
+from limbeck.distill.settings import DistillSettings
+from limbeck.errors import UsageError
+
+WORDS = 300
+DIM = 6
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[str, Rows]:
+    draw = np.random.default_rng(0)
+    made = {name: Rows.of(draw.normal(loc=3.0, size=(WORDS, DIM))) for name in ("frames", "average", "contexts")}
+    for name in ("average", "contexts"):
+        made[name].matrix[:10] = np.nan
+        made[name].found[:10] = False
+    return made
+
+
+@pytest.fixture(scope="module")
+def counts() -> np.ndarray:
+    found = np.random.default_rng(1).integers(1, 50, size=WORDS)
+    found[:10] = 0
+    return found
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def test_the_cosine_is_the_weighted_mean_of_the_cosines_of_the_views(parts, counts):
+    settings = BestSettings(frames=1.0, average=0.5, contexts=0.25, evidence=7.0, dim=3 * DIM)
+    made = best_rows(parts, counts, settings)
+    assert made.found.all()
+    for a, b in ((20, 30), (40, 299), (3, 50), (3, 4)):
+        total, lengths = 0.0, np.zeros(2)
+        for name, weight in (("frames", 1.0), ("average", 0.5), ("contexts", 0.25)):
+            rows = parts[name]
+            mean = rows.matrix[rows.found].mean(axis=0)
+            weights = np.array([weight if name == "frames" else weight * counts[i] / (counts[i] + 7.0) for i in (a, b)])
+            lengths += weights
+            if weights.all():
+                x, y = unit(rows.matrix[a] - mean), unit(rows.matrix[b] - mean)
+                total += float(x @ y) * np.sqrt(weights.prod())
+        wanted = total / np.sqrt(lengths.prod())
+        assert unit(made.matrix[a]) @ unit(made.matrix[b]) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_a_word_that_the_text_does_not_have_is_its_frames_alone(parts, counts):
+    made = best_rows(parts, counts, BestSettings(dim=3 * DIM))
+    frames = parts["frames"].matrix - parts["frames"].matrix.mean(axis=0)
+    wanted = unit(frames[3]) @ unit(frames[7])
+    assert unit(made.matrix[3]) @ unit(made.matrix[7]) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_a_view_of_weight_0_does_not_count(parts, counts):
+    alone = best_rows(parts, counts, BestSettings(average=0, contexts=0))
+    frames = unit(parts["frames"].matrix - parts["frames"].matrix.mean(axis=0))
+    cosines = unit(alone.matrix) @ unit(alone.matrix).T
+    np.testing.assert_allclose(cosines, frames @ frames.T, atol=1e-5)
+
+
+def test_principal_directions_are_those_of_an_svd(parts):
+    views = [view_of(rows) for rows in parts.values()]
+    made = principal(views, 5)
+    _, values, right = np.linalg.svd(np.concatenate(views, axis=1), full_matrices=False)
+    np.testing.assert_allclose(np.linalg.norm(made, axis=0), values[:5], rtol=1e-5)
+    directions = right[:5] * np.sign(right[np.arange(5), np.abs(right[:5]).argmax(axis=1)])[:, None]
+    np.testing.assert_allclose(made, np.concatenate(views, axis=1) @ directions.T, atol=1e-4)
+
+
+def test_more_dimensions_than_there_are_give_zeros(parts):
+    made = principal([view_of(parts["frames"])], DIM + 2)
+    assert made.shape == (WORDS, DIM + 2)
+    assert not made[:, DIM:].any()
+
+
+def test_a_handful_of_words_is_not_centered():
+    few = Rows.of(np.random.default_rng(0).normal(loc=3.0, size=(FEW - 1, DIM)))
+    np.testing.assert_allclose(view_of(few), unit(few.matrix), rtol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [{"frames": -1.0}, {"frames": 0, "average": 0, "contexts": 0}, {"dim": 0}])
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(UsageError):
+        BestSettings(**wrong)
+
+
+def test_frames_are_whole_sentences_of_the_teacher():
+    """Against the mean of all pieces, special ones too, of a plain forward pass."""
+    torch = pytest.importorskip("torch")
+    encoder = lb.load_encoder("mini-bert", layers="-1")
+    words = ["water", "stone", "quickly"]
+    settings = DistillSettings(templates=("the idea of {}.", "it is {}."))
+    (made,) = frames_vectors(encoder, words, settings, state=None, progress=False)
+    model, tokenizer = encoder._model, encoder.prepare.aligner
+    for row, word in enumerate(words):
+        total = np.zeros(encoder.dim)
+        for template in settings.templates:
+            pieces = [*tokenizer.prefix, *tokenizer.encode(template.format(word)), *tokenizer.suffix]
+            with torch.inference_mode():
+                states = model(input_ids=torch.tensor([pieces])).last_hidden_state[0]
+            total += unit(states.mean(dim=0).double().numpy())
+        np.testing.assert_allclose(made.matrix[row], total / 2, atol=1e-5)
+
+
+def test_few_words_are_compared_with_those_of_the_text():
+    """Three words alone have the vectors that they have among all."""
+    sentences = [["the", "cat", "saw", "a", "dog"], ["a", "dog", "and", "the", "fish"], ["fish", "eat", "the", "cat"]]
+    sentences = [[*sentence, f"w{i}"] for sentence in sentences for i in range(60)]
+    settings = {"methods": "best", "min_count": 1, "templates": ("it is {}.",)}
+    whole = lb.distill.distill("mini-bert", sentences, **settings)["best"].vectors
+    few = lb.distill.distill("mini-bert", sentences, words=["cat", "fish", "unicorn"], **settings)["best"]
+    assert few.vectors.words == ["cat", "fish", "unicorn"]
+    assert few.origins == ["corpus", "corpus", "frames"]
+    assert few.vectors.similarity("cat", "fish") == pytest.approx(whole.similarity("cat", "fish"), abs=0.02)

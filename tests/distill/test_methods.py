@@ -1,0 +1,207 @@
+"""Each method gives what a few lines of numpy, or of transformers by itself, give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+from made import sentences
+
+import limbeck as lb
+from limbeck.corpus import Corpus
+from limbeck.encoders import HuggingFaceEncoder
+from limbeck.encoders.miniatures import miniature_folder
+from limbeck.errors import UsageError
+from limbeck.seeds import hash_occurrences
+from limbeck.stream import TextSource, collect
+
+WORDS = ["river", "unbelievable", "alembic", "kettle lamp", "polished"]
+
+
+def tiny(family: str = "bert", **settings: Any) -> HuggingFaceEncoder:
+    kind = tiny_models.FAMILIES[family]
+    return HuggingFaceEncoder(tiny_models.model(family), tiny_models.tokenizer(kind), name=family, **settings)
+
+
+def text() -> list[list[str]]:
+    return [list(sentence.words) for sentence in sentences(150, documents=6)]
+
+
+def collected(encoder: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every occurrence's vectors (layers, n, d), its word, its hash: by another way than the accumulators'."""
+    found = collect(TextSource(Corpus.from_sentences(text()), encoder), deduplicate=True)
+    return found.vectors.double().numpy(), np.array(found.strings), found.occurrences
+
+
+@pytest.mark.parametrize("pool", ["mean", "min", "max"])
+@pytest.mark.parametrize("pieces", ["mean", "min", "last"])
+def test_average_is_that_of_all_collected_vectors(pool: str, pieces: str):
+    encoder = tiny(pooling=pieces)
+    made = lb.distill.distill(encoder, text(), min_count=3, over_contexts=pool)
+    vectors, strings, _ = collected(encoder)
+    assert list(made) == [f"average-{layer}" for layer in encoder.layers]
+    for number, one in enumerate(made.values()):
+        assert len(one) > 15
+        for row, word in enumerate(one.vectors.words):
+            own = vectors[number][strings == word]
+            np.testing.assert_allclose(one[word], getattr(own, pool)(axis=0), rtol=2e-6, atol=2e-6)
+            assert one.counts[row] == len(own)
+            assert one.origins[row] == "corpus"
+
+
+@pytest.mark.parametrize("most", [5, 1000])
+def test_principal_is_the_first_singular_vector_of_chosen_occurrences(most: int):
+    encoder = tiny(layers="-1")
+    made = lb.distill.distill(encoder, text(), methods="principal", min_count=3, max_contexts=most)["principal"]
+    vectors, strings, hashes = collected(encoder)
+    signs = []
+    for word in made.vectors.words:
+        rows = np.flatnonzero(strings == word)
+        rows = rows[np.argsort(hashes[rows])][:most]
+        own = vectors[0][rows]
+        first = np.linalg.svd(own, full_matrices=False)[2][0]
+        signs.append(float(np.sign(first @ own.mean(axis=0))))
+        np.testing.assert_allclose(made[word], first * signs[-1], atol=1e-5)
+        assert made[word] @ own.mean(axis=0) > 0
+        assert np.linalg.norm(made[word]) == pytest.approx(1, abs=1e-6)
+    assert -1.0 in signs  # a library's own sign would have been wrong for some of them
+
+
+def test_the_hash_of_an_occurrence_is_that_of_its_place():
+    """What the test above takes for granted."""
+    found = collect(TextSource(Corpus.from_sentences([["a", "b"], ["c", "a"]]), tiny(layers="-1")))
+    assert found.occurrences.tolist() == hash_occurrences(found.sentences, np.array([0, 1, 0, 1])).tolist()
+
+
+def test_methods_asked_for_together_cost_one_pass_and_are_the_same():
+    encoder = tiny(layers="1,2")
+    reads = []
+    forward = encoder.forward
+    encoder.forward = lambda batch: (reads.append(len(batch)), forward(batch))[1]  # type: ignore[method-assign]
+    both = lb.distill.distill(encoder, text(), methods="average,principal", min_count=3)
+    together = sum(reads)
+    reads.clear()
+    apart = {
+        name: one
+        for method in ("average", "principal")
+        for name, one in lb.distill.distill(encoder, text(), methods=[method], min_count=3).items()
+    }
+    assert sum(reads) == 2 * together
+    assert list(both) == ["average-1", "average-2", "principal-1", "principal-2"]
+    for name, one in both.items():
+        np.testing.assert_array_equal(one.vectors.matrix, apart[name].vectors.matrix)
+
+
+def hidden_states(model: Any, ids: list[int]) -> torch.Tensor:
+    """(layers, pieces, d) by transformers itself."""
+    with torch.no_grad():
+        given = model(input_ids=torch.tensor([ids]), output_hidden_states=True)
+    return torch.stack([state[0] for state in given.hidden_states])
+
+
+POOLS = {
+    "mean": lambda x: x.mean(1),
+    "min": lambda x: x.min(1).values,
+    "max": lambda x: x.max(1).values,
+    "last": lambda x: x[:, -1],
+}
+
+
+@pytest.mark.parametrize("pooling", list(POOLS))
+@pytest.mark.parametrize(("special_input", "special_mean"), [(True, False), (True, True), (False, False)])
+def test_word_alone_is_what_transformers_gives(pooling: str, special_input: bool, special_mean: bool):
+    encoder = tiny(pooling=pooling)
+    made = lb.distill.distill(
+        encoder, words=WORDS, methods="word", special_input=special_input, special_mean=special_mean
+    )
+    tokenizer = tiny_models.tokenizer("wordpiece uncased")
+    several = 0
+    for word in WORDS:
+        ids = tokenizer(word, add_special_tokens=special_input)["input_ids"]
+        states = hidden_states(tiny_models.model("bert"), ids)
+        if special_input and not special_mean:
+            states = states[:, 1:-1]
+        several += states.shape[1] > 1
+        want = POOLS[pooling](states)
+        for number, one in enumerate(made.values()):
+            np.testing.assert_allclose(one[word], want[number].numpy(), rtol=1e-5, atol=1e-5)
+            assert one.origins[one.vectors.index(word)] == "alone"
+    assert several > 2
+
+
+def test_word_alone_of_a_decoder_keeps_its_only_position():
+    made = lb.distill.distill(tiny("gpt2", layers="-1"), words=["river", "unbelievable"], methods="word")["word"]
+    tokenizer = tiny_models.tokenizer("byte-level")
+    for word in ("river", "unbelievable"):
+        ids = tokenizer(" " + word)["input_ids"]
+        states = hidden_states(tiny_models.model("gpt2"), ids)[-1]
+        own = states[[tokenizer.decode(piece).strip() != "" for piece in ids]]  # a blank is no part of a word
+        np.testing.assert_allclose(made[word], own.mean(0).numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_word_alone_of_a_miniature():
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = str(miniature_folder("mini-bert"))
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    vectors = lb.distill.vectors_for(["tea", "limbeck"], "mini-bert", methods="word")
+    for word in ("tea", "limbeck"):
+        want = hidden_states(model, tokenizer(word)["input_ids"])[-1][1:-1].mean(0)
+        np.testing.assert_allclose(vectors[word], want.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def framed(template: str, word: str) -> torch.Tensor:
+    """Last layer's mean over the pieces that lie in the word's characters."""
+    tokenizer = tiny_models.tokenizer("wordpiece uncased")
+    sentence = template.replace("{}", word)
+    given = tokenizer(sentence, return_offsets_mapping=True)
+    start = template.index("{}")
+    inside = [a >= start and b <= start + len(word) and b > a for a, b in given["offset_mapping"]]
+    return hidden_states(tiny_models.model("bert"), given["input_ids"])[-1][torch.tensor(inside)].mean(0)
+
+
+@pytest.mark.parametrize("templates", [["the meaning of {}."], ["the meaning of {}.", "({})", "{} is old"]])
+def test_frame_is_the_mean_over_templates(templates: list[str]):
+    made = lb.distill.distill(tiny(layers="-1"), words=WORDS, methods="frame", templates=templates)["frame"]
+    for word in WORDS:
+        want = torch.stack([framed(template, word) for template in templates]).mean(0)
+        np.testing.assert_allclose(made[word], want.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_teachers_that_know_whole_words_alone():
+    """A function and a biLM: the mean over the words of an expression; special tokens are not theirs to choose."""
+
+    def lengths(texts: Any) -> list[Any]:
+        return [[[float(len(word)), 1.0] for word in text.words] for text in texts]
+
+    vectors = lb.distill.vectors_for(["tea", "night train"], lengths, methods="word")
+    assert vectors["night train"].tolist() == [5.0, 1.0]
+    with pytest.raises(UsageError, match="has no special tokens to choose about"):
+        lb.distill.vectors_for(["tea"], lengths, methods="word", special_mean=True)
+    elmo = lb.distill.vectors_for(["tea", "green tea"], "mini-elmo", methods="frame")
+    assert elmo.matrix.any(axis=1).all()
+
+
+def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
+    for options, told in (
+        ({"methods": "averge"}, "did you mean 'average'"),
+        ({"over_contexts": "median"}, "--over-contexts must be one of"),
+        ({"templates": ["no place"]}, "must have {} once"),
+        ({"special_input": False, "special_mean": True}, "cannot be in the mean"),
+        ({"repair": "all-but-the-tip"}, "did you mean 'all-but-the-top'"),
+        ({"unseen": "guess"}, "--unseen must be one of"),
+        ({"train": {"average": {"epochs": 1}}}, "average has no settings of its own"),
+        ({"train": {"word": {}}}, "--set is for methods that are asked for"),
+        ({"start": "averge"}, "did you mean 'average'"),
+        ({"dim": 0}, "--dim must be at least 1"),
+        ({"sif": 0.0}, "--sif must be above 0"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            lb.distill.distill("no-such-model", "no-such-text", **options)
+    with pytest.raises(UsageError, match="--corpus is needed: average"):
+        lb.distill.distill("mini-bert", words=["tea"])
+    with pytest.raises(UsageError, match="--corpus or --words is needed"):
+        lb.distill.distill("mini-bert", methods="word")

@@ -1,0 +1,164 @@
+"""Which words get a vector, and from where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+
+import limbeck as lb
+from limbeck.corpus import Corpus
+from limbeck.distill.settings import DistillSettings
+from limbeck.distill.wordlist import choose_words
+from limbeck.encoders import HuggingFaceEncoder
+from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.run.distilling import EVERYTHING
+from limbeck.stream import TextSource, survey
+
+TEXT = [
+    "The old alembic stood in the cellar".split(),
+    "the river rose and The cellar filled".split(),
+    "an Old lamp and an old kettle".split(),
+]
+
+
+def tiny(kind: str = "wordpiece uncased", **settings: Any) -> HuggingFaceEncoder:
+    settings = {"layers": "-1", **settings}
+    return HuggingFaceEncoder(tiny_models.model("bert"), tiny_models.tokenizer(kind), name="bert", **settings)
+
+
+def test_the_most_frequent_words_ties_by_spelling():
+    made = lb.distill.distill(tiny(), TEXT, min_count=2, case="keep")["average"]
+    assert made.vectors.words == ["The", "an", "and", "cellar", "old", "the"]
+    assert made.counts.tolist() == [2] * 6
+    few = lb.distill.distill(tiny(), TEXT, min_count=1, max_words=3)["average"]
+    assert few.vectors.words == ["the", "old", "an"]
+    assert few.counts.tolist() == [4, 3, 2]
+
+
+def test_case_is_kept_where_the_teacher_sees_it():
+    """An uncased teacher's The and the are one word; a cased one's are two, unless asked."""
+    cased = tiny("wordpiece cased")
+    assert {"The", "the"} <= set(lb.distill.distill(cased, TEXT, min_count=1)["average"].vectors.words)
+    assert "The" not in lb.distill.distill(tiny(), TEXT, min_count=1)["average"]
+    folded = lb.distill.distill(cased, TEXT, min_count=1, case="lower")["average"]
+    apart = lb.distill.distill(cased, TEXT, min_count=1, case="keep")["average"]
+    # the teacher still reads The: the folded vector is the mean of both spellings' occurrences
+    np.testing.assert_allclose(folded["the"], (apart["The"] * 2 + apart["the"] * 2) / 4, rtol=1e-5, atol=1e-6)
+    assert not np.allclose(apart["The"], apart["the"], atol=1e-2)
+
+
+@pytest.mark.parametrize("unseen", ["frame", "pieces", "alone", "drop"])
+def test_exactly_the_words_that_are_named(unseen: str):
+    words = ["lamp", "zebra crossing", "cellar", "unbelievable"]
+    made = lb.distill.distill(tiny(), TEXT, words=words, unseen=unseen)["average"]
+    if unseen == "drop":
+        assert made.vectors.words == ["lamp", "cellar"]
+        assert made.about["left_out"] == {"no vector for the word": 2}
+        return
+    assert made.vectors.words == words
+    assert made.counts.tolist() == [1, 0, 2, 0]
+    assert list(made.origins) == ["corpus", unseen, "corpus", unseen]
+    everywhere = lb.distill.distill(tiny(), TEXT, min_count=1)["average"]
+    np.testing.assert_array_equal(made["lamp"], everywhere["lamp"])
+    if unseen != "pieces":
+        method = {"alone": "word"}.get(unseen, unseen)
+        alone = lb.distill.distill(tiny(), words=words, methods=method)[method]
+        for word in ("zebra crossing", "unbelievable"):
+            np.testing.assert_array_equal(made[word], alone[word])
+
+
+def test_pieces_are_read_each_alone():
+    made = lb.distill.distill(tiny(), TEXT, words=["unbelievable"], unseen="pieces")["average"]
+    tokenizer, model = tiny_models.tokenizer("wordpiece uncased"), tiny_models.model("bert")
+    pieces = tokenizer("unbelievable", add_special_tokens=False)["input_ids"]
+    assert len(pieces) > 1
+    with torch.no_grad():
+        rows = [model(torch.tensor([[2, piece, 3]])).last_hidden_state[0, 1] for piece in pieces]
+    np.testing.assert_allclose(made["unbelievable"], torch.stack(rows).mean(0).numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_named_words_in_any_case_meet_a_folded_text():
+    made = lb.distill.distill(tiny(), TEXT, words=["OLD", "old", "Lamp"])["average"]
+    assert made.vectors.words == ["OLD", "old", "Lamp"]
+    assert made.counts.tolist() == [3, 3, 1]
+    np.testing.assert_array_equal(made["OLD"], made["old"])
+
+
+def test_words_beside_those_of_the_text():
+    made = lb.distill.distill(tiny(), TEXT, min_count=3, add_words=["zebra", "lamp", "the"])["average"]
+    assert made.vectors.words == ["the", "old", "zebra", "lamp"]
+    assert list(made.origins) == ["corpus", "corpus", "frame", "corpus"]
+    assert made.counts.tolist() == [4, 3, 0, 1]
+
+
+@pytest.mark.parametrize("fold", [False, True])
+def test_choosing_among_chosen_words_gives_them_again(fold: bool):
+    """What a resumed run relies on: only the chosen words are in its plan."""
+    source = TextSource(Corpus.from_sentences(TEXT), tiny())
+    whole = survey(source, choice=EVERYTHING)
+    for settings in (DistillSettings(min_count=2), DistillSettings(min_count=1, max_words=4)):
+        how = {"fold": fold, "also": ("zebra", "Lamp", "an", "river")}
+        plan, listed = choose_words(whole, settings, **how)
+        again, same = choose_words(plan, settings, **how)
+        assert same.words == listed.words
+        assert same.rows.tolist() == listed.rows.tolist()
+        assert again.vocabulary.words == plan.vocabulary.words
+        assert again.vocabulary.counts.tolist() == plan.vocabulary.counts.tolist()
+        assert again.vocabulary.ids(["THE", "lamp"]).tolist() == plan.vocabulary.ids(["THE", "lamp"]).tolist()
+
+
+def test_a_file_of_words(tmp_path: Path):
+    file = tmp_path / "words.txt"
+    file.write_text("\ufefftea\r\n\n New   York \ntea\n", encoding="utf-8")
+    vectors = lb.distill.vectors_for(file, tiny())
+    assert vectors.words == ["tea", "New York"]
+    assert isinstance(vectors, lb.StaticVectors)
+    for content, told in ((b"", "the file has none"), (b"\xff\xfe", "must be UTF-8")):
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=told):
+            lb.distill.vectors_for(file, tiny())
+    with pytest.raises(InputError, match="nothing is there"):
+        lb.distill.vectors_for(tmp_path / "none.txt", tiny())
+
+
+def test_vectors_for_words_is_one_call():
+    with_text = lb.distill.vectors_for(["lamp", "zebra"], tiny(), TEXT)
+    without = lb.distill.vectors_for(["lamp", "zebra"], tiny())
+    assert not np.allclose(with_text["lamp"], without["lamp"])
+    np.testing.assert_allclose(with_text["zebra"], without["zebra"], rtol=1e-5)
+    with pytest.raises(UsageError, match="one method and one layer"):
+        lb.distill.vectors_for(["lamp"], tiny(layers="1,2"), TEXT)
+    with pytest.raises(UsageError, match="words must be at least one"):
+        lb.distill.vectors_for([], tiny())
+
+
+def test_words_that_vanish_have_no_vector_and_are_counted():
+    made = lb.distill.distill(tiny(), words=["lamp", "\u200b"], methods="word")["word"]
+    assert made.vectors.words == ["lamp"]
+    assert made.about["left_out"] == {"no vector for the word": 1}
+    with pytest.raises(LimbeckError, match="at least one word must have a vector"):
+        lb.distill.distill(tiny(), words=["\u200b"], methods="word")
+
+
+def test_too_little_text_is_told():
+    with pytest.raises(LimbeckError, match="at least one word must occur 50 times; of 15 words in 3 texts none does"):
+        lb.distill.distill(tiny(), TEXT, min_count=50)
+
+
+def test_kept_vectors_have_no_teacher_to_ask(tmp_path: Path):
+    lb.encode(tiny(), TEXT, out=tmp_path / "kept", keep="float32")
+    whole = lb.distill.distill(tiny(), TEXT, min_count=2, case="keep")["average"]
+    kept = lb.distill.distill(vectors=tmp_path / "kept", min_count=2)["average"]
+    assert kept.vectors.words == whole.vectors.words
+    np.testing.assert_allclose(kept.vectors.matrix, whole.vectors.matrix, rtol=1e-6)
+    with pytest.raises(UsageError, match="--unseen frame reads words with the teacher"):
+        lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "zebra"])
+    with pytest.raises(UsageError, match="--method word reads words with the teacher"):
+        lb.distill.distill(vectors=tmp_path / "kept", methods="word", min_count=1)
+    some = lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "zebra"], unseen="drop")["average"]
+    assert some.vectors.words == ["lamp"]

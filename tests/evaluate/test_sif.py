@@ -1,0 +1,106 @@
+"""Sentence similarity with SIF: the vectors' own sentence vectors are what the task must see."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from limbeck import evaluate
+from limbeck.cli import main
+from limbeck.errors import InputError
+from limbeck.evaluate.targets import TableTarget
+from limbeck.repair import Center
+from limbeck.vectors import StaticVectors
+from limbeck.vectors.word_counts import read_counts
+
+WORDS = [f"w{n}" for n in range(30)]
+RNG = np.random.default_rng(0)
+COUNTS = (1000 / np.arange(1, 31)).astype(int)
+VECTORS = StaticVectors(WORDS, RNG.normal(size=(30, 8)) + 0.7, counts=COUNTS)
+TEXTS = [" ".join(RNG.choice([*WORDS, "unknown"], size=RNG.integers(1, 7))) for _ in range(60)]
+PAIRS = evaluate.Pairs("made", "sts", TEXTS[:30], TEXTS[30:], RNG.uniform(size=30))
+
+
+def cosines(matrix):
+    a, b = matrix[:30].astype(float), matrix[30:].astype(float)
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return np.divide((a * b).sum(1), norms, out=np.zeros(30), where=norms > 0)
+
+
+def test_sif_by_hand():
+    """Weights, mean and removed direction written out; the direction by numpy's own decomposition."""
+    share = COUNTS / COUNTS.sum()
+    weights = dict(zip(WORDS, 1e-3 / (1e-3 + share), strict=True))
+    rows = []
+    for text in TEXTS:
+        known = [word for word in text.split() if word in VECTORS]
+        rows.append(sum((weights[w] * VECTORS[w].astype(float) for w in known), np.zeros(8)) / max(len(known), 1))
+    matrix = np.array(rows)
+    distinct = np.array([matrix[TEXTS.index(text)] for text in dict.fromkeys(TEXTS)])
+    first = np.linalg.svd(distinct, full_matrices=False)[2][0]
+    expected = cosines(matrix - np.outer(matrix @ first, first))
+    score = evaluate.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), draws=20)
+    np.testing.assert_allclose(score.similarity, expected, atol=1e-6)
+    assert score.value == pytest.approx(spearmanr(expected, PAIRS.gold).statistic)
+    assert score.settings["weighting"] == "sif"
+
+
+def test_sif_is_that_of_the_vectors_themselves():
+    texts = list(dict.fromkeys(TEXTS))
+    own = VECTORS.sentences(texts, weighting="sif")
+    matrix = own[[texts.index(text) for text in TEXTS]]
+    score = evaluate.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), draws=20)
+    np.testing.assert_allclose(score.similarity, cosines(matrix), atol=1e-5)
+    plain = evaluate.evaluate(PAIRS, VECTORS, draws=20)
+    assert not np.allclose(plain.similarity, score.similarity, atol=0.05)
+
+
+def test_repairs_come_before_the_weights():
+    shifted = StaticVectors(WORDS, VECTORS.matrix - VECTORS.matrix.mean(0, dtype=np.float64), counts=COUNTS)
+    one = evaluate.evaluate(PAIRS, TableTarget(shifted, weighting="sif"), draws=20)
+    fitted = Center().fit(VECTORS.matrix)
+    two = evaluate.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), repair=fitted, draws=20)
+    np.testing.assert_allclose(one.similarity, two.similarity, atol=1e-5)
+
+
+def test_vectors_without_counts_are_refused():
+    with pytest.raises(InputError, match="SIF needs to know how often each word occurs"):
+        TableTarget(StaticVectors(WORDS, VECTORS.matrix), weighting="sif")
+
+
+def test_counts_of_a_file(tmp_path):
+    path = tmp_path / "counts.txt"
+    path.write_text("w0 12\nw1\t3\n\nnew york\t4\nw0 1\n")
+    assert read_counts(path) == {"w0": 13, "w1": 3, "new york": 4}
+    path.write_text("w0 12\nw1 many\n")
+    with pytest.raises(InputError, match=r"counts.txt:2: a word and its count must stand there"):
+        read_counts(path)
+
+
+def test_the_command(tmp_path, capsys):
+    data = tmp_path / "data" / "STSBenchmark"
+    data.mkdir(parents=True)
+    scored = zip(TEXTS[:30], TEXTS[30:], PAIRS.gold * 5, strict=True)
+    lines = [f"c\tf\t2012\t{n}\t{gold:.3f}\t{a}\t{b}\n" for n, (a, b, gold) in enumerate(scored)]
+    (data / "sts-test.csv").write_text("".join(lines))
+    file, counts = tmp_path / "v.vec", tmp_path / "counts.txt"
+    StaticVectors(WORDS, VECTORS.matrix).save(file)
+    counts.write_text("".join(f"{word} {count}\n" for word, count in zip(WORDS, COUNTS, strict=True)))
+    given = ["evaluate", str(file), "--tasks", "sts-b", "--data", str(data), "--quiet", "--draws", "20"]
+    values = []
+    for more in ([], ["--weighting", "sif", "--counts", str(counts)]):
+        out = tmp_path / f"out{len(more)}"
+        assert main([*given, *more, "--out", str(out)]) == 0
+        with (out / "scores.csv").open(newline="") as stream:
+            values.append(next(csv.DictReader(stream)))
+    expected = evaluate.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), draws=20).value
+    assert float(values[1]["value"]) == pytest.approx(expected, abs=0.01)
+    assert values[0]["value"] != values[1]["value"]
+    assert "weighting=sif" in values[1]["settings"]
+    assert main([*given, "--weighting", "sif"]) == 1
+    assert "SIF needs to know how often" in capsys.readouterr().err
+    assert main([*given, "--counts", str(counts)]) == 2
+    assert main(["evaluate", "mini-bert", "--tasks", "sts-b", "--data", str(data), "--weighting", "sif"]) == 2

@@ -1,0 +1,157 @@
+"""limbeck reproduce gupta2021 from outside: with and without data, resumed, its page, one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+from made import WORDS, as_jsonl, sentences
+from made_static import write_sets
+from test_command import check_schema
+
+import limbeck.reproduce.gupta2021 as paper
+from limbeck import StaticVectors
+from limbeck.cli import main
+from limbeck.reproduce import static_measures
+
+MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("vectors") / "made.txt"
+    StaticVectors(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), 6)) + 1.0).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "text.jsonl"
+    path.write_text(as_jsonl(sentences(120)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than all the rest; one figure is enough here."""
+    some = {name: paper.PAPER.figures[name] for name in ("similarity",)}
+    monkeypatch.setattr(paper, "PAPER", replace(paper.PAPER, figures=some, captions=dict.fromkeys(some, "A figure")))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: Any) -> tuple[int, str, str]:
+        capsys.readouterr()
+        try:
+            status = main([str(argument) for argument in ("reproduce", "gupta2021", *arguments)])
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+def test_the_whole_command(
+    run: Run, model: Path, vectors: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, page = tmp_path / "out", tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    page.write_text(MARKS.format("table-3") + MARKS.format("figure-similarity"), encoding="utf-8")
+    data = write_sets(tmp_path / "data", WORDS)
+    given = ["--model", model, vectors, "--corpus", text, "--data", data, "--quick", "--page", page, "--out", out]
+    status, said, err = run(*given)
+    assert status == 0, err
+    assert "X2Static (paragraph) beats ASE at its best" in said
+    assert "bert and made.txt are not among the paper's models" in said
+    assert sorted(path.name for path in out.iterdir()) == ["figures", "findings.json", "findings.md", "parents"]
+    assert {path.name for path in (out / "parents").iterdir()} == {
+        "bert",
+        "similarity.csv",
+        "similarity-differences.csv",
+        "size.csv",
+        "contexts.csv",
+        "contexts-differences.csv",
+    }
+    found = json.loads((out / "findings.json").read_text(encoding="utf-8"))
+    check_schema(found)
+    assert [one["kind"] for one in found["models"]] == ["BERT", "word vectors"]
+    findings = {one["id"]: one for one in found["findings"]}
+    for name in ("T3.ase", "T3.baselines", "T3.existing", "T3.paragraph", "E2.context", "E3.without", "E3.masked"):
+        assert findings[name]["verdict"] != "cannot be shown", (name, findings[name]["why"])
+    assert "made.txt" not in findings["T3.ase"]["models"]
+    assert "give the folder" in findings["T4"]["why"] or "files of known tasks" in findings["T4"]["why"]
+    written = page.read_text(encoding="utf-8")
+    assert "| X2Static, paragraph |" in written
+    assert "pairs that all know: RG-65 60 of 61" in written
+    assert "| *GloVe, printed* | 0.6442 |" in written
+
+    # what was measured is taken again, and gives the same to the byte; what was asked otherwise is not
+    first = (out / "findings.json").read_bytes()
+    status, said, err = run(*given)
+    assert (status, said) == (1, "")
+    assert "it already holds findings" in err
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("measured again")
+
+    for name in ("similarity", "size", "contexts"):
+        monkeypatch.setattr(static_measures.Distilling, name, never)
+    assert main([*found["command"].split()[1:], "--existing", "resume", "--quiet"]) == 0
+    assert (out / "findings.json").read_bytes() == first
+    with pytest.raises(AssertionError, match="measured again"):
+        run(*given, "--existing", "resume", "--seed", 3)
+
+
+def test_without_data_it_says_what_is_missing(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    status, _, err = run("--model", model, "--corpus", text, "--out", out, "--quiet", "--quick")
+    assert (status, err) == (0, "")
+    found = {one["id"]: one for one in json.loads((out / "findings.json").read_text(encoding="utf-8"))["findings"]}
+    assert found["T3.ase"]["verdict"] == "cannot be shown"
+    assert "by --data" in found["T3.ase"]["why"]
+    assert found["T4.macro-f1"]["verdict"] == "held"  # about the print alone
+    assert found["T4.parents"]["why"] == "fine-tuned parents come with probing"
+
+
+def test_a_dry_run_writes_nothing(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
+    status, said, _ = run("--model", model, "--corpus", text, "--out", tmp_path / "out", "--dry-run")
+    assert status == 0
+    assert "bert: word similarity of its static vectors: not made" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (("--max-pairs", "3"), 2, "--max-pairs"),
+        (("--layers", "1"), 2, "--layers"),
+        (("--preset", "papers"), 2, "'paper'"),
+        (("--data", "nowhere"), 1, "nowhere"),
+        (("--epochs", "0"), 2, "--epochs"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(
+    run: Run, model: Path, text: Path, tmp_path: Path, arguments: tuple[str, ...], status: int, told: str
+) -> None:
+    found, said, err = run("--model", model, "--corpus", text, "--out", tmp_path / "out", *arguments)
+    assert (found, said) == (status, "")
+    assert told in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_options_of_this_paper_are_refused_elsewhere(run: Run, tmp_path: Path, capsys: Any) -> None:
+    assert main(["reproduce", "bis2021", "--epochs", "3", "--out", str(tmp_path / "out")]) == 2
+    assert "--epochs" in capsys.readouterr().err

@@ -1,0 +1,74 @@
+"""Counts and origins of words: kept beside the vectors, read when asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from limbeck.errors import InputError
+from limbeck.vectors import StaticVectors
+
+WORDS = ["the", "limbeck", "boils"]
+MATRIX = [[1, 0], [0, 1], [1, 1]]
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    StaticVectors(WORDS, MATRIX, counts=[9, 2, 0], origins=["corpus", "corpus", "frame"]).save(tmp_path / "v")
+    table = pq.read_table(tmp_path / "v" / "words.parquet").to_pydict()
+    assert table == {"word": WORDS, "count": [9, 2, 0], "origin": ["corpus", "corpus", "frame"]}
+    again = StaticVectors.load(tmp_path / "v")
+    assert again.counts is not None
+    assert again.counts.dtype == np.int64
+    assert (again.counts.tolist(), again.origins) == ([9, 2, 0], ["corpus", "corpus", "frame"])
+    limited = StaticVectors.load(tmp_path / "v", limit=2)
+    assert limited.origins == ["corpus", "corpus"]
+
+
+def test_a_table_in_another_order_or_with_other_words(tmp_path: Path) -> None:
+    StaticVectors(WORDS, MATRIX).save(tmp_path / "v")
+    assert StaticVectors.load(tmp_path / "v").counts is None
+    pq.write_table(pa.table({"word": ["boils", "the", "other"], "count": [4, 7, 1]}), tmp_path / "v" / "words.parquet")
+    again = StaticVectors.load(tmp_path / "v")
+    assert again.counts is not None
+    assert (again.counts.tolist(), again.origins) == ([7, 0, 4], None)
+    # the table of a measured run has the same name and tells something else
+    pq.write_table(pa.table({"word": ["the"], "layer": ["0"], "n": [3]}), tmp_path / "v" / "words.parquet")
+    assert StaticVectors.load(tmp_path / "v").counts is None
+
+
+def test_a_damaged_table_is_told_when_it_is_needed(tmp_path: Path) -> None:
+    StaticVectors(WORDS, MATRIX, counts=[1, 2, 3]).save(tmp_path / "v")
+    (tmp_path / "v" / "words.parquet").write_bytes(b"PAR1 and no more")
+    vectors = StaticVectors.load(tmp_path / "v")
+    assert vectors["the"].tolist() == [1, 0]
+    with pytest.raises(InputError, match=r"words\.parquet: .*make the vectors again"):
+        vectors.counts
+
+
+def test_plain_loading_needs_no_pyarrow(tmp_path: Path) -> None:
+    StaticVectors(WORDS, MATRIX, counts=[1, 2, 3]).save(tmp_path / "v")
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from limbeck.vectors import StaticVectors\n"
+        f"vectors = StaticVectors.load({str(tmp_path / 'v')!r})\n"
+        "assert vectors['boils'].tolist() == [1, 1]\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_refused() -> None:
+    with pytest.raises(InputError, match="As many counts as words"):
+        StaticVectors(WORDS, MATRIX, counts=[1])
+    with pytest.raises(InputError, match="As many origins as words"):
+        StaticVectors(WORDS, MATRIX, origins=["a"])
+    with pytest.raises(InputError, match="whole numbers from 0"):
+        StaticVectors(WORDS, MATRIX, counts=[1, 2, -1])
+    with pytest.raises(InputError, match="whole numbers from 0"):
+        StaticVectors(WORDS, MATRIX, counts=[1, 2, 0.5])  # type: ignore[list-item]
