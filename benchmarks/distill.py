@@ -72,7 +72,7 @@ def main() -> None:
         for method, turns in rounds.items():
             seconds, source = whole(method, part)
             plan = survey(source, choice=EVERYTHING, workers=workers)
-            bare, _, pieces = bare_pass(source, plan, options.device, workers)
+            bare, _, pieces = bare_pass(source, plan, options.device, workers, both=False)
             turns.append(
                 {
                     "ratio": bare / seconds,

@@ -115,6 +115,14 @@ def test_long_texts_are_read_to_the_end(family: str) -> None:
         made(family, window=POSITIONS + 1)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_top_layer_alone_is_the_last_of_all(family: str) -> None:
+    """Its states come by another way, in which the others are not held."""
+    every, top = made(family), made(family, layers="-1")
+    batch = every.prepare(list(story()))
+    torch.testing.assert_close(top.forward(batch), every.forward(batch)[-1:])
+
+
 class _nothing:
     def __enter__(self) -> None: ...
     def __exit__(self, *_: object) -> None: ...

@@ -55,9 +55,8 @@ class WordContexts:
 
     def mean(self, layer: int) -> NDArray[np.float64]:
         """The mean over occurrences at the layer number `layer`, (words, d); NaN for a word without any."""
-        sums = self._table(None)[layer].cpu().numpy()
-        with np.errstate(invalid="ignore"):
-            means: NDArray[np.float64] = sums / self.n[:, None]
+        sums = self._table(None)[layer]
+        means: NDArray[np.float64] = (sums / index_on(self.n, sums).unsqueeze(1)).cpu().numpy()
         return means
 
     def _table(self, device: torch.device | None) -> torch.Tensor:

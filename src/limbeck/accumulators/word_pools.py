@@ -79,25 +79,21 @@ class WordPools:
 
     def mean(self, layer: int) -> NDArray[np.float64]:
         """Σx / n of every word at the layer number `layer`, (words, d); NaN for a word without occurrences."""
-        sums = self._of(layer, "mean").astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            means: NDArray[np.float64] = sums / self.n[:, None]
+        sums = self._of(layer, "mean")
+        means: NDArray[np.float64] = (sums / index_on(self.n, sums).unsqueeze(1)).cpu().numpy()
         return means
 
     def pooled(self, pool: str, layer: int) -> NDArray[np.float64]:
         """Mean, least or greatest coordinates of every word, (words, d); NaN for a word without occurrences."""
         if choose(pool, self.pools, what="pool") == "mean":
             return self.mean(layer)
-        found = self._of(layer, pool).astype(np.float64)
+        found: NDArray[np.float64] = self._of(layer, pool).to(torch.float64).cpu().numpy()
         found[self.n == 0] = np.nan
         return found
 
-    def _of(self, layer: int, pool: str) -> NDArray[Any]:
+    def _of(self, layer: int, pool: str) -> torch.Tensor:
         table = self._tables.get(pool)
-        if table is None:
-            return np.zeros((self.words, self.dim))
-        found: NDArray[Any] = table[layer].cpu().numpy()
-        return found
+        return torch.zeros(self.words, self.dim, dtype=torch.float64) if table is None else table[layer]
 
     def _take_in(self, pool: str, words: NDArray[np.int64], rows: torch.Tensor) -> None:
         """Rows (layers, some words, d) of distinct words into the whole table."""

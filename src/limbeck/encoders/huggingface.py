@@ -97,8 +97,8 @@ class HuggingFaceEncoder:
 
         aligner = Aligner(tokenizer)
         self._window = choose_window_size(self._model, tokenizer, window)
-        blocks, self._hidden, causal = self._try(aligner)
-        self._layers = choose_layers(layers, blocks)
+        self._blocks, self._hidden, causal = self._try(aligner)
+        self._layers = choose_layers(layers, self._blocks)
         self._dim = self._table.shape[1] if self._layers == (TABLE,) else self._hidden
         if TABLE in self._layers and self._table.shape[1] != self._dim:
             raise UsageError(
@@ -263,22 +263,26 @@ class HuggingFaceEncoder:
 
     def _states(self, ids: torch.Tensor, mask: torch.Tensor) -> list[torch.Tensor]:
         """Hidden states (windows, length, d) of the chosen layers."""
-        hidden = self._run(ids, mask) if self._layers != (TABLE,) else ()
+        read = [layer for layer in self._layers if layer != TABLE]
+        top = read == [str(self._blocks)]  # then no other layer's states need be held
+        hidden = self._run(ids, mask, top=top) if read else ()
         return [
-            torch.nn.functional.embedding(ids, self._table) if layer == TABLE else hidden[int(layer)]
+            torch.nn.functional.embedding(ids, self._table) if layer == TABLE else hidden[0 if top else int(layer)]
             for layer in self._layers
         ]
 
-    def _run(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        settings: dict[str, Any] = {"output_hidden_states": True, "return_dict": True}
+    def _run(self, ids: torch.Tensor, mask: torch.Tensor, *, top: bool = False) -> tuple[torch.Tensor, ...]:
+        """Every layer's states, or those of the top alone."""
+        settings: dict[str, Any] = {"output_hidden_states": not top, "return_dict": True}
         if self._masked:
             settings["attention_mask"] = self._wide_mask(mask)
         if self._cacheable:
             settings["use_cache"] = False
         if self._two_stacks:
             given = self._model(input_ids=ids, decoder_input_ids=ids, decoder_attention_mask=mask, **settings)
-            return tuple(given.decoder_hidden_states)
-        return tuple(self._model(input_ids=ids, **settings).hidden_states)
+            return (given.last_hidden_state,) if top else tuple(given.decoder_hidden_states)
+        given = self._model(input_ids=ids, **settings)
+        return (given.last_hidden_state,) if top else tuple(given.hidden_states)
 
     def _wide_mask(self, mask: torch.Tensor) -> torch.Tensor:
         """The mask (windows, length), spread to every position where that spares the GPU a wait.
