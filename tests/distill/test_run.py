@@ -81,6 +81,9 @@ def test_several_are_folders_in_it(run: Run, model: Path, text: Path, tmp_path: 
     assert run(*how, "--out", out, "--quiet")[0] == 0
     names = ["average-1", "average-2", "frame-1", "frame-2"]
     assert files_of(out) == sorted([f"{name}/{file}" for name in names for file in ONE] + ["run.json"])
+    with pytest.raises(InputError, match=r"holds several folders of vectors \(average-1, .*: name one, .*average-1"):
+        lb.StaticVectors.load(out)
+    assert main(["evaluate", str(out), "--tasks", "men", "--data", str(tmp_path)]) == 1
     status, said, _ = run(*how, "--out", out, "--existing", "resume", "--quiet")
     assert status == 0
     assert "complete already" in said
@@ -124,7 +127,7 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
     assert "# sent2vec" in untaught
     assert "| teacher |" not in untaught
     assert "no vector for the word 1" in untaught  # a teacher's vector is none of its kind
-    lb.distill.distill(str(model), "sample", out=tmp_path / "s", min_count=200)
+    lb.distill.distill(lb.StaticVectors(["the"], np.ones((1, 2))), "sample", out=tmp_path / "s", min_count=200)
     card = (tmp_path / "s" / "README.md").read_text()
     assert "teacher's licence nothing is known" in card
     assert "text's is CC0 1.0" in card
@@ -149,7 +152,7 @@ def test_a_preset_of_x2static_says_all_that_is_not_given(model: Path, text: Path
     assert (told["settings"]["min_count"], told["settings"]["deduplicate"]) == (3, True)
     assert told["text"]["lowercase"]
     assert not told["teacher"]["settings"]["keep_first"]
-    settings, rest = settings_of("x2static", {"preset": "released", "text_unit": "paragraph"})
+    _, rest = settings_of("x2static", {"preset": "released", "text_unit": "paragraph"})
     assert rest == {"text_unit": "paragraph", "window": 500, "lowercase": True, "keep_first": True}
     assert settings_of("x2static", {"preset": "corrected"})[1] == {}
     status, _, complaint = run("--model", model, "--corpus", text, "--preset", "paper", "--out", tmp_path / "n")
@@ -158,6 +161,15 @@ def test_a_preset_of_x2static_says_all_that_is_not_given(model: Path, text: Path
     status, _, complaint = run(*how, "papper", "--out", tmp_path / "n")
     assert status == 2
     assert "did you mean 'paper'" in complaint
+
+
+def test_the_layer_that_was_trained_on_is_named(model: Path, text: Path):
+    how: dict[str, Any] = {"methods": "x2static", "min_count": 2, "train": {"x2static": {"subsample": 0}}}
+    alone = lb.distill.distill(str(model), text, layers="1", **how)["x2static"]
+    how["train"]["x2static"]["layer"] = "1"
+    among = lb.distill.distill(str(model), text, layers="1,2", **how)["x2static"]
+    assert (alone.layer, among.layer) == ("1", "1")
+    np.testing.assert_allclose(among.vectors.matrix, alone.vectors.matrix, atol=1e-6)
 
 
 def test_the_seed_reaches_methods_that_train(model: Path, text: Path):
@@ -307,8 +319,13 @@ def test_a_method_made_of_others(model: Path, text: Path):
 def test_wrong_settings_of_a_method_that_trains(run: Run, model: Path, text: Path, tmp_path: Path):
     how = ("--model", model, "--corpus", text, "--out", tmp_path / "v", "--quiet")
     for given, told in (
-        (("--method", "moved", "--set", "seize=1"), "unexpected keyword argument 'seize'"),
+        (("--method", "moved", "--set", "seize=1"), "must be one of size, epochs; got 'seize', did you mean"),
+        (("--method", "average", "--start", "frame"), "--start is for methods that train"),
         (("--method", "moved", "--set", "size"), "--set must be NAME=VALUE"),
+        (("--method", "moved", "--set", "epochs=two"), "--set epochs of moved must be a whole number, such as 1"),
+        (("--method", "moved", "--set", "epochs=1.5"), "must be a whole number, such as 1; got 1.5"),
+        (("--method", "moved", "--set", "size=True"), "must be a number, such as 0.5; got True"),
+        (("--method", "x2static", "--set", "distinct=0"), "must be True or False, such as True; got 0"),
         (("--method", "average", "--set", "size=1"), "0 of the methods have settings of their own"),
         (("--method", "moved", "--start", "blend"), "cannot be made before itself"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import torch
 
 import limbeck as lb
 from limbeck.corpus import Corpus
+from limbeck.distill.alone import read_words
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import choose_words
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.run.distilling import EVERYTHING
 from limbeck.stream import TextSource, survey
+from limbeck.stream.workers import Workers
 
 TEXT = [
     "The old alembic stood in the cellar".split(),
@@ -162,3 +165,29 @@ def test_kept_vectors_have_no_teacher_to_ask(tmp_path: Path):
         lb.distill.distill(vectors=tmp_path / "kept", methods="word", min_count=1)
     some = lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "zebra"], unseen="drop")["average"]
     assert some.vectors.words == ["lamp"]
+
+
+@pytest.mark.parametrize("how", [{}, {"special_mean": True}, {"special_input": False}])
+def test_words_made_ready_by_other_processes_are_the_same(
+    how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: Workers
+):
+    words = ["river", "old cellar", "Kettle", "an alembic", "lamp", "the", "rose"]
+    whole = read_words(tiny(), words, templates=("a {}.", "{}"), **how)
+    monkeypatch.setattr("limbeck.distill.alone.CHUNK", 3)
+    apart = read_words(tiny(), words, templates=("a {}.", "{}"), workers=processes, state=tmp_path, **how)
+    np.testing.assert_allclose(apart[0].matrix, whole[0].matrix, rtol=1e-5, atol=1e-6)
+    assert apart[0].found.tolist() == whole[0].found.tolist()
+    next(tmp_path.iterdir()).unlink()  # one of six parts is not known any more, the others are not read again
+    read: list[int] = []
+    encoder = tiny()
+    plain = encoder.forward
+    monkeypatch.setattr(encoder, "forward", lambda batch: read.append(len(batch)) or plain(batch))
+    again = read_words(encoder, words, templates=("a {}.", "{}"), workers=processes, state=tmp_path, **how)
+    assert len(read) == 1
+    np.testing.assert_array_equal(again[0].matrix, apart[0].matrix)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Workers]:
+    with Workers(1) as workers:
+        yield workers

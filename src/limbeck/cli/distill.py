@@ -44,8 +44,8 @@ examples:
 
 training, the same as the paper did it, and going on with what was stopped:
   limbeck distill --model mini-bert --corpus sample --method x2static --set epochs=4 --set subsample=1e-3 --out vectors
-  limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out vectors
-  limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out vectors --existing resume
+  limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out v
+  limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out v --existing resume
   limbeck distill --model mini-bert --corpus sample --method x2static,skipgram --set x2static.epochs=4 --out vectors
 """
 
@@ -57,7 +57,10 @@ def epilog() -> str:
     wide = max(map(len, METHODS)) + 2
     lines = ["methods, several with commas between; those that read the text share one pass over it:"]
     lines += [f"  {name:{wide}}{method.summary}" for name, method in METHODS.items()]
-    lines += ["", "settings of their own (--set NAME=VALUE, or METHOD.NAME=VALUE where several have some), and defaults:"]
+    lines += [
+        "",
+        "settings of their own (--set NAME=VALUE, or METHOD.NAME=VALUE where several have some), and defaults:",
+    ]
     told: dict[str, list[str]] = {}
     for name, method in METHODS.items():
         if method.settings is not None:
@@ -155,8 +158,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 #: settings of `limbeck.distill.distill` that have an option of their name
 SETTINGS = (
-    "preset", "over_contexts", "max_contexts", "start", "seed", "min_count", "max_words", "unseen", "case", "dim", "weighting",
-    "sif", "keep",
+    "preset", "over_contexts", "max_contexts", "start", "seed", "min_count", "max_words", "unseen", "case", "dim",
+    "weighting", "sif", "keep",
 )  # fmt: skip
 
 
@@ -243,9 +246,9 @@ def trained_settings(given: list[str], methods: str) -> dict[str, dict[str, Any]
 
 
 def plain_value(text: str) -> Any:
-    """A number, True, None as Python writes them; anything else is a string."""
+    """A number, true, none or a tuple, as Python writes them in any case; anything else is a string."""
     try:
-        return ast.literal_eval(text)
+        return ast.literal_eval(text.capitalize() if text.lower() in ("true", "false", "none") else text)
     except (ValueError, SyntaxError):
         return text
 

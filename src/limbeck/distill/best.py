@@ -31,6 +31,7 @@ from limbeck.distill.rows import Rows
 from limbeck.distill.settings import FRAME, DistillSettings
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError
+from limbeck.stream.workers import Workers
 
 Floats = NDArray[np.float32]
 
@@ -82,7 +83,14 @@ class BestSettings:
 
 
 def frames_vectors(
-    encoder: Encoder, words: Sequence[str], settings: DistillSettings, /, *, state: Path | None, progress: bool
+    encoder: Encoder,
+    words: Sequence[str],
+    settings: DistillSettings,
+    /,
+    *,
+    state: Path | None,
+    workers: Workers | None = None,
+    progress: bool,
 ) -> list[Rows]:
     """The teacher's vector of whole sentences about the word, each sentence's centered and of unit length; their mean.
 
@@ -95,7 +103,13 @@ def frames_vectors(
     total: list[Floats] = []
     for template in templates:
         made = read_words(
-            encoder, words, templates=(template,), special_mean=reads_pieces(encoder), state=state, progress=progress
+            encoder,
+            words,
+            templates=(template,),
+            special_mean=reads_pieces(encoder),
+            state=state,
+            workers=workers,
+            progress=progress,
         )
         found &= made[0].found
         views = [view_of(rows) for rows in made]

@@ -117,7 +117,9 @@ def facts(made: Distilled) -> dict[str, str]:
         lowered = ", lower-cased" if isinstance(text, Mapping) and text.get("lowercase") else ""
         found["read"] = f"{read}; by {about.get('text_unit') or 'sentence'}{lowered}"
         if (about.get("identity") or {}).get("words") is None:
-            found["words"] = f"that occur {settings.get('min_count')} times or more, {settings.get('max_words'):,} at most"
+            found["words"] = (
+                f"that occur {settings.get('min_count')} times or more, {settings.get('max_words'):,} at most"
+            )
         if counts.get("listed") != counts.get("in_the_text"):
             found["words asked for"] = f"{counts['listed']:,}, of which the text has {counts['in_the_text']:,}"
     found["written"] = str(about.get("written", ""))
@@ -136,7 +138,9 @@ def licences(about: Mapping[str, Any]) -> str:
         )
     if about.get("text"):
         parts.append(
-            f"The text's is {text}." if text else "Of the text's licence nothing is known here: look where it came from."
+            f"The text's is {text}."
+            if text
+            else "Of the text's licence nothing is known here: look where it came from."
         )
     return " ".join(parts)
 
@@ -173,8 +177,8 @@ def use(about: Mapping[str, Any]) -> list[str]:
         "```",
         "",
         "Files for gensim and spaCy: `limbeck convert this-folder vectors.bin`, then "
-        '`KeyedVectors.load_word2vec_format("vectors.bin", binary=True)`; `limbeck convert this-folder pipeline --format '
-        f'spacy --language {language}`, then `spacy.load("pipeline")`.',
+        '`KeyedVectors.load_word2vec_format("vectors.bin", binary=True)`; `limbeck convert this-folder pipeline '
+        f'--format spacy --language {language}`, then `spacy.load("pipeline")`.',
         "",
         "`words.parquet` has each word's count in the text and how its vector came about; `run.json` every setting.",
         "",

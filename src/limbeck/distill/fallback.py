@@ -15,6 +15,7 @@ from limbeck.distill.settings import DistillSettings
 from limbeck.encoded import add_rows
 from limbeck.encoders.protocol import Encoder, Prepared
 from limbeck.errors import UsageError, choose
+from limbeck.stream.workers import Workers
 
 KINDS = ("frame", "pieces", "alone")
 
@@ -26,6 +27,7 @@ def unseen_vectors(
     settings: DistillSettings,
     *,
     state: Path | None = None,
+    workers: Workers | None = None,
     progress: bool = False,
 ) -> list[Rows]:
     """Vectors of every layer for words without contexts: in the frame, of their pieces, or alone."""
@@ -33,7 +35,7 @@ def unseen_vectors(
     if kind == "pieces":
         return piece_vectors(encoder, words)
     read = frame_vectors if kind == "frame" else word_vectors
-    return read(encoder, words, settings, state=state, progress=progress)
+    return read(encoder, words, settings, state=state, workers=workers, progress=progress)
 
 
 def piece_vectors(encoder: Encoder, words: Sequence[str]) -> list[Rows]:

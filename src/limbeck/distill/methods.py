@@ -12,8 +12,9 @@ A method gets its vectors in one of four ways:
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -85,6 +86,7 @@ class Alone(Protocol):
         /,
         *,
         state: Path | None,
+        workers: Workers | None,
         progress: bool,
     ) -> list[Rows]: ...
 
@@ -94,7 +96,7 @@ class Method:
     """A way to distil; see the module's text.
 
     summary   one line for people
-    settings  of train and compose: makes them of the values that were given by name, and refuses wrong ones
+    settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
     """
 
@@ -130,7 +132,7 @@ def _pools(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumula
 
 
 def _pooled(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
-    return Rows.of(filled[0].pooled(settings.over_contexts, layer))
+    return Rows(filled[0].pooled(settings.over_contexts, layer), filled[0].n > 0)
 
 
 def _occurrences(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
@@ -158,15 +160,13 @@ def _baseline(summary: str, function: str) -> Method:
     return Method(summary, train=train, settings=settings, untaught=True)
 
 
-
-
 def _contexts(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
     size = {"layers": shape.layers, "dim": shape.dim, "words": len(plan.vocabulary)}
     return [WordContexts(**size, vocabulary=plan.fingerprint)]
 
 
 def _mean_context(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
-    return Rows.of(filled[0].mean(layer))
+    return Rows(filled[0].mean(layer), filled[0].n > 0)
 
 
 METHODS: dict[str, Method] = {
@@ -233,10 +233,25 @@ def own_settings(name: str, settings: DistillSettings) -> Any:
         if given:
             raise UsageError(f"{name} has no settings of its own; got {', '.join(given)}: leave --set out.")
         return None
-    if settings.seed and hasattr(method.settings(), "seed"):
+    usual = method.settings()
+    if settings.seed and hasattr(usual, "seed"):
         given = {"seed": settings.seed, **given}
-    try:
-        return method.settings(**given)
-    except TypeError as error:  # a name that is not among its arguments, or a value of the wrong kind
-        told = str(error).replace("__init__() ", "").replace("()", "")
-        raise UsageError(f"--set for {name}: {told}; got {dict(given)}.") from error
+    for key, value in given.items():
+        if key not in inspect.signature(method.settings).parameters:
+            choose(key, [one.name for one in fields(usual)], what=f"--set of {name}")
+        check_kind(f"--set {key} of {name}", value, getattr(usual, key, None))
+    return method.settings(**given)
+
+
+def check_kind(what: str, value: Any, usual: Any) -> None:
+    """Refuse a value that is not of the default's kind; where that is None, the settings themselves know."""
+    kinds: dict[type, tuple[tuple[type, ...], str]] = {
+        bool: ((bool,), "True or False"),
+        int: ((int,), "a whole number"),
+        float: ((int, float), "a number"),
+        str: ((str,), "a name"),
+        tuple: ((tuple, list), "several numbers in brackets"),
+    }
+    allowed, told = kinds.get(type(usual), ((object,), ""))
+    if not isinstance(value, allowed) or (isinstance(value, bool) and allowed not in ((bool,), (object,))):
+        raise UsageError(f"{what} must be {told}, such as {usual}; got {value!r}.")

@@ -123,7 +123,9 @@ def with_preset(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str,
         return found
     preset = preset_named(name)
     if X2STATIC not in methods:
-        raise UsageError(f"--preset {name} is of {X2STATIC}, which is not asked for: add it to --method, or leave it out.")
+        raise UsageError(
+            f"--preset {name} is of {X2STATIC}, which is not asked for: add it to --method, or leave it out."
+        )
     train = dict(found.get("train", {}))
     train[X2STATIC] = {"preset": name, **train.get(X2STATIC, {})}
     sentence, longer = preset.window
@@ -144,6 +146,8 @@ def check(settings: DistillSettings) -> None:
         own_settings(name, settings)
     for name in settings.train.keys() - set(in_order(settings)):
         raise UsageError(f"--set is for methods that are asked for; got {name}: add it to --method, or leave it out.")
+    if settings.start is not None and all(METHODS[name].train is None for name in in_order(settings)):
+        raise UsageError("--start is for methods that train, and none is asked for: leave it out.")
     check_repair(settings.repair)
 
 
@@ -271,7 +275,7 @@ def distill_subject(
     made: dict[str, Distilled] = {}
     for name in settings.methods:
         for place, rows in enumerate(work.rows[name]):
-            layer = subject.layers[-1 if METHODS[name].one_layer else place]
+            layer = work.layer_of(name, place)
             several = len(work.rows[name]) > 1
             made[f"{name}-{layer}" if several else name] = work.finished(name, layer, rows)
     for key, one in made.items():

@@ -135,7 +135,7 @@ class Distillation:
         if method.alone is not None:
             state = None if self.state is None else self.state / "alone"
             self.rows[name] = method.alone(
-                self.teacher(f"--method {name}"), self.listed.words, self.settings, state=state, progress=self.progress
+                self.teacher(f"--method {name}"), self.listed.words, self.settings, state=state, **self.how
             )
         elif method.finish is not None:
             filled = self.filled(name)
@@ -148,10 +148,6 @@ class Distillation:
         elif method.compose is not None:
             parts = {part: self.rows[part][-1] for part in method.parts}
             self.rows[name] = [method.compose(parts, self.counts, own_settings(name, self.settings))]
-
-    @property
-    def progress(self) -> bool:
-        return bool(self.how["progress"])
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -222,6 +218,13 @@ class Distillation:
         if len(matrix) != wanted:
             raise ValueError(f"{name} must give a row for each of {wanted} words, got {matrix.shape}")
         return Rows.of(matrix).take(self.listed.rows)
+
+    def layer_of(self, name: str, place: int) -> str:
+        """The layer of a method's vectors at a place; a method of one layer has the last, or what it was trained on."""
+        if not METHODS[name].one_layer:
+            return self.subject.layers[place]
+        trained = self.trained[name].about.get("layer") if name in self.trained else None
+        return str(trained) if trained in self.subject.layers else self.subject.layers[-1]
 
     def finished(self, name: str, layer: str, rows: Rows) -> Distilled:
         """The result: words without a vector get one from elsewhere or are left out; then what comes last is done."""
@@ -308,7 +311,7 @@ class Distillation:
             teacher = self.teacher(f"--unseen {kind}")
             state = None if self.state is None else self.state / "alone"
             words = [self.listed.words[at] for at in some.tolist()]
-            read = unseen_vectors(kind, teacher, words, self.settings, state=state, progress=self.progress)
+            read = unseen_vectors(kind, teacher, words, self.settings, state=state, **self.how)
             place = np.full(len(missing), -1, dtype=np.int64)
             place[some] = np.arange(len(some))
             self._unseen = [rows.take(place) for rows in read]

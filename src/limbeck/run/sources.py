@@ -15,6 +15,7 @@ from limbeck.errors import UsageError, choose
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
 from limbeck.vectors import OccurrenceVectors, StaticVectors
+from limbeck.vectors.folders import refuse_several
 from limbeck.vectors.spacy_folders import is_spacy
 
 #: options of a corpus; all others are the encoder's
@@ -120,5 +121,7 @@ def is_static(model: str | Path) -> bool:
         return path.suffix != ".gguf"
     if is_spacy(path):
         return True
+    if path.is_dir():
+        refuse_several(path)
     config = path / "config.json"
     return path.is_dir() and config.is_file() and '"model2vec"' in config.read_text(encoding="utf-8", errors="replace")

@@ -38,6 +38,15 @@ def model2vec_files(folder: Path) -> tuple[Path, Path] | None:
     return None
 
 
+def refuse_several(folder: Path) -> None:
+    """A run of `limbeck distill` by several methods or layers is a folder of folders, each of which holds vectors."""
+    if not (folder / "run.json").is_file() or (folder / "config.json").exists():
+        return
+    if inside := sorted(path.parent.name for path in folder.glob("*/config.json") if model2vec_files(path.parent)):
+        named = ", ".join(inside)
+        raise InputError(f"{folder}: holds several folders of vectors ({named}): name one, {folder / inside[0]}.")
+
+
 def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
     """Read the tokens and their vectors, quantized vocabularies and token weights undone."""
     files = model2vec_files(folder)

@@ -86,6 +86,7 @@ def read_folder(path: Path, format: str, limit: int | None) -> Table:
             f"{path}: word vectors are needed, these are kept occurrence vectors: use OccurrenceVectors.load."
         )
     if format == "auto":
+        folders.refuse_several(path)
         format = "spacy" if spacy_folders.is_spacy(path) else "model2vec" if folders.model2vec_files(path) else "model"
     if format == "model2vec":
         return folders.read_model2vec(path, limit=limit)

@@ -110,8 +110,9 @@ def word_weights(vectors: StaticVectors, a: float, counts: Mapping[str, int] | N
         total = float(own.sum())
     else:
         raise InputError(
-            "SIF needs to know how often each word occurs, and these vectors have no counts: give counts=, or load a "
-            "folder that was made by `limbeck distill` (it has words.parquet), or choose weighting='mean'."
+            "SIF needs to know how often each word occurs, and these vectors have no counts: give counts "
+            "(--counts FILE), or load a folder that was made by `limbeck distill` (it has words.parquet), or choose "
+            "the weighting mean."
         )
     if not total > 0 or own.min(initial=0) < 0:
         raise InputError("SIF needs counts of which none is negative and one is above 0: look at the counts.")
