@@ -53,7 +53,7 @@ reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write do
 	$(VENV)/bin/limbeck reproduce bis2021 --lowercase $(if $(DATA),--data $(DATA)) --early recipes/results \
 	    --out runs/bis2021 --existing replace --page docs/bis2021.md
 	$(VENV)/bin/limbeck reproduce gupta2021 $(if $(DATA),--data $(DATA)) $(if $(TEXT),--corpus $(TEXT)) \
-	    --model mini-bert --epochs 30 --max-train 600 --starts 2 --sentences 1500 --out runs/gupta2021 \
+	    --model mini-bert --max-train 600 --starts 2 --sentences 4000 --out runs/gupta2021 \
 	    --existing resume --page docs/gupta2021.md
 
 clean:  ## remove the environment, caches and builds (results in runs/ stay)

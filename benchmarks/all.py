@@ -112,6 +112,14 @@ def benchmarks(device: str, dtype: str) -> list[Benchmark]:
             [Target("times scipy and scikit-learn", least=50 if device == "cuda" else 1.3)],
             takes=("device",),
         ),
+        Benchmark(
+            "probe",
+            ["--contexts", "100000", "--classes", "34", "--dim", "768", "--hidden", "1024", "--epochs", "1"]
+            if device == "cuda"
+            else ["--contexts", "2000", "--rounds", "1"],
+            [Target("ratio", least=20 if device == "cuda" else 1.5)],
+            takes=("device",),
+        ),
         Benchmark("text_preparation", ["--words", "200000", "--rounds", "1"], [], takes=prose),
         Benchmark(
             "x2static",

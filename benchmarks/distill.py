@@ -42,7 +42,8 @@ def main() -> None:
     prepare_process()  # as the command line does, for the bare pass too
 
     from limbeck.run.distill import distill_into, settings_of
-    from limbeck.run.distilling import EVERYTHING, Subject
+    from limbeck.run.distill_subject import Subject
+    from limbeck.run.distilling import EVERYTHING
     from limbeck.run.folder import RunFolder
     from limbeck.stream import TextSource, survey
     from limbeck.stream.workers import Workers

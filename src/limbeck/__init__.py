@@ -24,6 +24,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "load_encoder": ("limbeck.encoders", "load_encoder"),
     "measure": ("limbeck.run", "measure"),
     "measures": ("limbeck.measures", ""),
+    "probe": ("limbeck.probe", ""),
     "repair": ("limbeck.repair", ""),
     "stream": ("limbeck.stream", ""),
     "testing": ("limbeck.testing", ""),

@@ -31,7 +31,7 @@ def atomic(path: Path) -> Iterator[Path]:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise LimbeckError(
-            f"{path}: could not be written ({error.strerror or error}): free space or choose another --out."
+            f"{path}: could not be written ({error.strerror or error}): free space or choose another place."
         ) from error
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ import limbeck as lb
 from limbeck.cli import main
 from limbeck.cli.evaluate import comparisons
 from limbeck.cli.evaluate_inputs import labels_of, numbers, repairs_by_name, unfitted_repairs
-from limbeck.cli.evaluate_summary import averages, comparison_table
-from limbeck.errors import UsageError
+from limbeck.cli.evaluate_summary import comparison_table
+from limbeck.errors import InputError, UsageError
 from limbeck.evaluate import evaluate, sweep, tasks
+from limbeck.evaluate.averages import averages, out_of_means
 from limbeck.evaluate.significance import Comparison, holm
 from limbeck.evaluate.suites import SUITES, Suite, Wishes, find_tasks
 from limbeck.evaluate.targets import ModelTarget
@@ -139,7 +141,13 @@ def test_the_column_that_others_are_compared_with(run: Run, data: Path, vectors:
     assert not (tmp_path / "no").exists()
 
 
-def test_layers_and_averages(run: Run, data: Path) -> None:
+def test_layers_and_averages(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "STSBenchmark"
+    data.mkdir()
+    for part, step in (("test", 1), ("dev", -1)):
+        several = enumerate((SENTENCES * 20)[: 20 + (step < 0)][::step])  # as many as a mean must have
+        lines = [f"main-{'news' if n % 2 else 'captions'}\tx\t2012\t{n}\t{s}\t{a}\t{b}\n" for n, (a, b, s) in several]
+        (data / f"sts-{part}.csv").write_text("".join(lines), encoding="utf-8")
     status, said, _ = run(
         "mini-bert", "--tasks", "sts-b,sts-b-dev", "--data", data, "--layers", "0,12", "--metric", "pearson",
         "--aggregation", "mean", "--units", "words", "--draws", 10, "--quiet",
@@ -152,6 +160,17 @@ def test_layers_and_averages(run: Run, data: Path) -> None:
     values = [evaluate(task, encoder, metric="pearson", aggregation="mean", draws=5).value for task in found.values()]
     assert "mean over tasks" in said
     assert re.search(rf"layer 0 +│ +{np.mean(values):.3f} │ +2", said)
+
+
+def test_small_sets_are_shown_but_make_no_mean(run: Run, data: Path, tmp_path: Path) -> None:
+    given = ("mini-bert", "--tasks", "sts-b,sts-b-dev", "--data", data, "--draws", 10, "--quiet")
+    status, said, _ = run(*given, "--out", tmp_path / "out")
+    assert status == 0
+    assert "mean over tasks" not in said.replace("the mean over tasks", "")
+    told = f"left out of the mean over tasks: fewer than 20 of its items are scored (mini-bert {len(SENTENCES)})"
+    for task in ("sts-b", "sts-b-dev"):
+        assert f"{task}: {told}" in said
+    assert f"sts-b: {told}" in json.loads((tmp_path / "out" / "run.json").read_text())["notes"]
 
 
 def test_fitted_repairs(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
@@ -468,14 +487,70 @@ def test_many_comparisons_can_be_significant() -> None:
 
 
 def test_means_are_of_one_metric() -> None:
-    class Scored:
-        def __init__(self, task: str, metric: str, value: float) -> None:
-            self.task, self.target, self.metric, self.value = task, "m", metric, value
-
     some = [("rte", "accuracy", 0.5), ("cola", "matthews", 0.1), ("wic", "accuracy", 0.7)]
     suite = next(suite for suite in SUITES if suite.group == "classify")
-    found = averages([(suite, [Scored(*one)]) for one in some])  # type: ignore[list-item]
+    found = averages([(suite, [Made(*one)]) for one in some])  # type: ignore[list-item]
     assert found == {("classify", "accuracy", "m"): (pytest.approx(0.6), 2)}
+
+
+@dataclass
+class Made:
+    """A score that a mean is made of."""
+
+    task: str
+    metric: str
+    value: float
+    target: str = "m"
+    n: int = 100
+
+
+def test_a_set_counts_once_in_a_mean() -> None:
+    """MEN in two forms and the parts of WS-353 beside the whole; a part alone is a set like others."""
+    suite = next(suite for suite in SUITES if suite.group == "wordsim")
+
+    def made(*names: str, n: int = 100) -> list[Any]:
+        several = enumerate(names)
+        return [
+            (suite, [Made(name, "spearman", 0.1 * at), Made(name, "spearman", 0.5, "o", n)]) for at, name in several
+        ]
+
+    some = made("men", "men-natural", "ws-353", "ws-353-similarity", "ws-353-relatedness", "rg-65")
+    assert averages(some)["wordsim", "spearman", "m"] == (pytest.approx((0 + 0.2 + 0.5) / 3), 3)
+    assert dict(out_of_means(some))["men-natural"] == "its pairs are those of men, which counts once"
+    assert averages(made("ws-353-similarity", "rg-65"))["wordsim", "spearman", "m"] == (pytest.approx(0.05), 2)
+    # what one target has too little of is out of all targets' means, which would be over other sets otherwise
+    few = [*made("men", "ws-353"), *made("rg-65", n=19)]
+    assert {key[2]: tasks for key, (_, tasks) in averages(few).items()} == {"m": 2, "o": 2}
+    assert out_of_means(few) == [("rg-65", "fewer than 20 of its items are scored (o 19)")]
+    assert out_of_means(made("rg-65", n=3)) == [], "one task has no mean over several"
+
+
+def test_coverage_counts_what_a_repair_left_nothing_of(run: Run, data: Path, tmp_path: Path) -> None:
+    """Words in as many clusters as words: each is its cluster's mean, and nothing is left of it."""
+    given = ("mini-bert", "--tasks", "rg-65", "--data", data, "--transductive", "--method", "cluster:clusters=10")
+    status, _, told = run(*given, "--draws", 10, "--quiet", "--out", tmp_path / "out")
+    assert status == 0, told
+    scores = read_csv(tmp_path / "out" / "scores.csv")
+    for n, total, coverage in zip(scores["n"], scores["total"], scores["coverage"], strict=True):
+        assert float(coverage) == pytest.approx(int(n) / int(total))
+    assert min(map(int, scores["n"])) < 5, "the repair must leave nothing of some words for a test"
+
+
+@pytest.mark.parametrize("name", ["nofile.bin", "nofile.vec.gz", "./nofile", "no/where/vectors", "nofile"])
+def test_a_name_that_is_nowhere(run: Run, data: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_network(model: str, **_: Any) -> None:
+        assert model == "nofile", "what can only be a file is asked of nobody"
+        reason = "We couldn't connect to the hub to load the files"
+        raise InputError(f"The tokenizer of {model} could not be loaded ({reason}): check the name and the network.")
+
+    monkeypatch.setattr("limbeck.encoders.load_encoder", without_network)
+    status, _, told = run(name, "--tasks", "rg-65", "--data", data, "--quiet")
+    assert status == 1
+    assert told.strip().endswith(
+        f"{name}: no file or folder of that name is here, and a model's id would need a network: check the name."
+    )
+    assert len(told.strip().splitlines()) == 1
+    assert "tokenizer" not in told
 
 
 def test_comparisons_say_how_many_pairs_they_share(run: Run, data: Path, vectors: Path) -> None:

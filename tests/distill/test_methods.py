@@ -12,6 +12,7 @@ from made import sentences
 
 import limbeck as lb
 from limbeck.corpus import Corpus
+from limbeck.distill.card import ORIGINS
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.encoders.miniatures import miniature_folder
 from limbeck.errors import UsageError
@@ -40,7 +41,7 @@ def collected(encoder: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("pieces", ["mean", "min", "last"])
 def test_average_is_that_of_all_collected_vectors(pool: str, pieces: str):
     encoder = tiny(pooling=pieces)
-    made = lb.distill.distill(encoder, text(), min_count=3, over_contexts=pool)
+    made = lb.distill.distill(encoder, text(), methods="average", min_count=3, over_contexts=pool)
     vectors, strings, _ = collected(encoder)
     assert list(made) == [f"average-{layer}" for layer in encoder.layers]
     for number, one in enumerate(made.values()):
@@ -171,6 +172,18 @@ def test_frame_is_the_mean_over_templates(templates: list[str]):
         np.testing.assert_allclose(made[word], want.numpy(), rtol=1e-5, atol=1e-5)
 
 
+def test_each_way_has_an_origin_of_its_own():
+    """`frame` is one sentence, the word's own pieces; `frames` are many, whole."""
+    made = lb.distill.distill(tiny(layers="-1"), text(), methods="word,frame,frames,best", words=["river", "zebra"])
+    assert {name: list(one.origins) for name, one in made.items()} == {
+        "word": ["alone", "alone"],
+        "frame": ["frame", "frame"],
+        "frames": ["frames", "frames"],
+        "best": ["corpus", "frames"],
+    }
+    assert all(origin in ORIGINS for one in made.values() for origin in one.origins)
+
+
 def test_teachers_that_know_whole_words_alone():
     """A function and a biLM: the mean over the words of an expression; special tokens are not theirs to choose."""
 
@@ -201,7 +214,14 @@ def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
     ):
         with pytest.raises(UsageError, match=told):
             lb.distill.distill("no-such-model", "no-such-text", **options)
-    with pytest.raises(UsageError, match="--corpus is needed: average"):
+    told = "--corpus is needed: best makes vectors of a text; word, frame and frames do not"
+    with pytest.raises(UsageError, match=told):
         lb.distill.distill("mini-bert", words=["tea"])
+    with pytest.raises(UsageError, match="needed: average, principal make vectors of a text"):
+        lb.distill.distill("mini-bert", words=["tea"], methods="average,frame,principal")
+    with pytest.raises(UsageError, match=r"--set best.dim must be at most the teacher's 128 dimensions; got 300"):
+        lb.distill.distill("mini-bert", [["tea"]], train={"best": {"dim": 300}})
+    with pytest.raises(UsageError, match="--dim must be at most the 128 dimensions that frame has; got 300"):
+        lb.distill.distill("mini-bert", words=["tea"], methods="frame", dim=300)
     with pytest.raises(UsageError, match="--corpus or --words is needed"):
         lb.distill.distill("mini-bert", methods="word")

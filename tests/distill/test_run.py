@@ -60,16 +60,23 @@ def test_one_method_and_layer_is_the_folder_itself(run: Run, model: Path, text: 
     out = tmp_path / "v"
     status, said, _ = run("--model", model, "--corpus", text, "--min-count", 2, "--out", out, "--quiet")
     assert status == 0
+    assert Distilled.load(out).method == "best"
+    shutil.rmtree(out)
+    how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "average")
+    status, said, _ = run(*how, "--out", out, "--quiet")
+    assert status == 0
     assert "words × 16 dimensions, layer 2" in said
     assert files_of(out) == ONE
     told = json.loads((out / "run.json").read_text())
     assert told["teacher"]["fingerprint"] == lb.load_encoder(model).model_fingerprint
-    assert told["counts"]["words"] == sum(lb.distill.distill(str(model), text, min_count=1)["average"].counts)
+    assert told["counts"]["words"] == sum(
+        lb.distill.distill(str(model), text, min_count=1, methods="average")["average"].counts
+    )
     card = (out / "README.md").read_text()
     assert told["teacher"]["fingerprint"] in card
     assert "mean over all occurrences" in card
     made = Distilled.load(out)
-    direct = lb.distill.distill(str(model), text, min_count=2)["average"]
+    direct = lb.distill.distill(str(model), text, min_count=2, methods="average")["average"]
     np.testing.assert_array_equal(made.vectors.matrix, direct.vectors.matrix)
     assert made.counts.tolist() == direct.counts.tolist()
     assert list(made.origins) == list(direct.origins)
@@ -96,7 +103,7 @@ def test_several_are_folders_in_it(run: Run, model: Path, text: Path, tmp_path: 
 def test_what_the_card_says_of_use_works(model: Path, text: Path, tmp_path: Path):
     for package in ("model2vec", "sentence_transformers", "gensim"):
         pytest.importorskip(package)
-    made = lb.distill.distill(str(model), text, min_count=2, out=tmp_path / "v")["average"]
+    made = lb.distill.distill(str(model), text, min_count=2, out=tmp_path / "v", methods="average")["average"]
     words = [word for word in made.vectors.words if word.isalpha()]
     want = made.vectors.vectors(words)
     card = (tmp_path / "v" / "README.md").read_text()
@@ -122,10 +129,12 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
     taught, untaught = ((tmp_path / "v" / name / "README.md").read_text() for name in ("regression", "sent2vec"))
     for part in ("# teacher: regression", "pull 2.5", str(text), "3, of which the text has 2", "card says: mit."):
         assert part in taught
-    assert "1 | read in the frame" in taught
+    assert "1 | from the word in the frame" in taught
     assert "text's licence nothing is known" in taught
     assert "# sent2vec" in untaught
     assert "| teacher |" not in untaught
+    assert "licence of the text asks for" in untaught
+    assert "teacher" not in untaught.partition("## Licence")[2]
     assert "no vector for the word 1" in untaught  # a teacher's vector is none of its kind
     lb.distill.distill(lb.StaticVectors(["the"], np.ones((1, 2))), "sample", out=tmp_path / "s", min_count=200)
     card = (tmp_path / "s" / "README.md").read_text()
@@ -153,8 +162,22 @@ def test_a_preset_of_x2static_says_all_that_is_not_given(model: Path, text: Path
     assert told["text"]["lowercase"]
     assert not told["teacher"]["settings"]["keep_first"]
     _, rest = settings_of("x2static", {"preset": "released", "text_unit": "paragraph"})
-    assert rest == {"text_unit": "paragraph", "window": 500, "lowercase": True, "keep_first": True}
+    assert rest == {"text_unit": "paragraph", "preset_window": 500, "lowercase": True, "keep_first": True}
+    assert settings_of("x2static", {"preset": "released", "window": 9})[1]["window"] == 9
     assert settings_of("x2static", {"preset": "corrected"})[1] == {}
+    # the tiny teacher has fewer positions than the 200 of the preset
+    status, said, _ = run(*how, "released", "--set", "epochs=1", "--out", tmp_path / "own")
+    assert status == 0
+    told = Distilled.load(tmp_path / "own").about
+    assert told["teacher"]["settings"]["window"] == tiny_models.POSITIONS
+    assert f"note: the preset's window is 200 pieces, and the teacher reads {tiny_models.POSITIONS}" in said
+    assert (
+        f"The preset's window is 200 pieces, and the teacher reads {tiny_models.POSITIONS}"
+        in (tmp_path / "own" / "README.md").read_text()
+    )
+    status, _, complaint = run(*how, "released", "--window", 200, "--out", tmp_path / "n")
+    assert status == 2
+    assert "ask for" in complaint
     status, _, complaint = run("--model", model, "--corpus", text, "--preset", "paper", "--out", tmp_path / "n")
     assert status == 2
     assert "--preset paper is of x2static, which is not asked for" in complaint
@@ -291,7 +314,7 @@ def test_a_method_that_trains(run: Run, model: Path, text: Path, tmp_path: Path)
     named = ("--method", "moved", "--set", "size=0.25", "--set", "epochs=2", "--start", "average")
     assert run(*how, *named)[0] == 0
     made = Distilled.load(out)
-    average = lb.distill.distill(str(model), text, min_count=2)["average"]
+    average = lb.distill.distill(str(model), text, min_count=2, methods="average")["average"]
     for word, count in zip(average.vectors.words, average.counts.tolist(), strict=True):
         want = 1 - (1 - average[word].astype(float)) * 0.75 ** (2 * count)
         np.testing.assert_allclose(made[word], want, rtol=1e-5, atol=1e-6)
@@ -326,7 +349,8 @@ def test_wrong_settings_of_a_method_that_trains(run: Run, model: Path, text: Pat
         (("--method", "moved", "--set", "epochs=1.5"), "must be a whole number, such as 1; got 1.5"),
         (("--method", "moved", "--set", "size=True"), "must be a number, such as 0.5; got True"),
         (("--method", "x2static", "--set", "distinct=0"), "must be True or False, such as True; got 0"),
-        (("--method", "average", "--set", "size=1"), "0 of the methods have settings of their own"),
+        (("--method", "average", "--set", "size=1"), "--set size=1: average has no settings of its own: leave it out"),
+        (("--method", "moved,x2static", "--set", "epochs=1"), "METHOD.NAME=VALUE, with METHOD one of moved, x2static"),
         (("--method", "moved", "--start", "blend"), "cannot be made before itself"),
     ):
         status, _, complaint = run(*how, *given)
@@ -347,7 +371,7 @@ def test_dry_run_says_words_time_memory_and_disk(run: Run, model: Path, text: Pa
 def test_kept_vectors_on_the_command_line(run: Run, model: Path, text: Path, tmp_path: Path):
     lb.encode(str(model), text, out=tmp_path / "kept", layers="-1", keep="float32")
     assert run("--vectors", tmp_path / "kept", "--out", tmp_path / "v", "--min-count", 2, "--quiet")[0] == 0
-    direct = lb.distill.distill(str(model), text, min_count=2)["average"]
+    direct = lb.distill.distill(str(model), text, min_count=2, methods="average")["average"]
     np.testing.assert_allclose(lb.StaticVectors.load(tmp_path / "v").matrix, direct.vectors.matrix, rtol=1e-5)
     status, _, complaint = run("--vectors", tmp_path / "kept", "--model", model, "--out", tmp_path / "w")
     assert status == 2
@@ -367,7 +391,7 @@ def test_words_frames_and_scores(run: Run, model: Path, text: Path, tmp_path: Pa
     assert status == 0
     assert "3 words × 16 dimensions" in said
     assert "2 of them from pieces" in said
-    assert "2 | the mean of the word's pieces" in (out / "README.md").read_text()
+    assert "2 | from the mean of the word's pieces" in (out / "README.md").read_text()
     shutil.rmtree(out)
     framed = ("--method", "frame", "--frame", "this is a {}.", "--frame", "the {}")
     status, said, _ = run("--model", model, "--words", words, *framed, "--out", out, "--quiet")
@@ -376,6 +400,28 @@ def test_words_frames_and_scores(run: Run, model: Path, text: Path, tmp_path: Pa
     status, _, complaint = run("--model", model, "--corpus", text, "--tasks", "wordsim", "--out", tmp_path / "w")
     assert status == 2
     assert "--tasks need --data" in complaint
+
+
+def test_a_finished_run_is_scored_anew_on_other_tasks(run: Run, model: Path, text: Path, tmp_path: Path):
+    how = ("--model", model, "--corpus", text, "--min-count", 1, "--quiet", "--out", tmp_path / "v")
+    assert run(*how)[0] == 0
+    words = [word for word in Distilled.load(tmp_path / "v").vectors.words if word.isalpha()]
+    pairs = [(a, b) for row, a in enumerate(words) for b in words[row + 1 :]][:40]
+    for file in ("EN-RG-65.txt", "EN-WS-353-ALL.txt"):
+        lines = [f"{a}\t{b}\t{min(len(b), 8) / 2}\n" for a, b in pairs]
+        (tmp_path / file).write_text("".join(lines), encoding="utf-8")
+    before = (tmp_path / "v" / "model.safetensors").stat().st_mtime_ns
+    for task in ("rg-65", "ws-353"):
+        status, said, complaint = run(*how, "--existing", "resume", "--tasks", task, "--data", tmp_path)
+        assert (status, complaint) == (0, "")
+        assert "complete already" in said
+        assert re.search(rf"^  {task}: -?0\.\d+", said, re.MULTILINE)
+        assert [score["task"] for score in Distilled.load(tmp_path / "v").about["scores"]] == [task]
+        assert f"| {task} |" in (tmp_path / "v" / "README.md").read_text()
+    assert (tmp_path / "v" / "model.safetensors").stat().st_mtime_ns == before
+    # where none are asked for, those that were taken stay
+    status, said, _ = run(*how, "--existing", "resume")
+    assert "ws-353" in said
 
 
 def test_help_names_every_method_and_its_settings(capsys: pytest.CaptureFixture[str]):

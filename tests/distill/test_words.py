@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.run.distilling import EVERYTHING
 from limbeck.stream import TextSource, survey
 from limbeck.stream.workers import Workers
+from limbeck.vectors.writer import DESCRIPTION
 
 TEXT = [
     "The old alembic stood in the cellar".split(),
@@ -35,10 +37,10 @@ def tiny(kind: str = "wordpiece uncased", **settings: Any) -> HuggingFaceEncoder
 
 
 def test_the_most_frequent_words_ties_by_spelling():
-    made = lb.distill.distill(tiny(), TEXT, min_count=2, case="keep")["average"]
+    made = lb.distill.distill(tiny(), TEXT, min_count=2, case="keep", methods="average")["average"]
     assert made.vectors.words == ["The", "an", "and", "cellar", "old", "the"]
     assert made.counts.tolist() == [2] * 6
-    few = lb.distill.distill(tiny(), TEXT, min_count=1, max_words=3)["average"]
+    few = lb.distill.distill(tiny(), TEXT, min_count=1, max_words=3, methods="average")["average"]
     assert few.vectors.words == ["the", "old", "an"]
     assert few.counts.tolist() == [4, 3, 2]
 
@@ -46,10 +48,12 @@ def test_the_most_frequent_words_ties_by_spelling():
 def test_case_is_kept_where_the_teacher_sees_it():
     """An uncased teacher's The and the are one word; a cased one's are two, unless asked."""
     cased = tiny("wordpiece cased")
-    assert {"The", "the"} <= set(lb.distill.distill(cased, TEXT, min_count=1)["average"].vectors.words)
-    assert "The" not in lb.distill.distill(tiny(), TEXT, min_count=1)["average"]
-    folded = lb.distill.distill(cased, TEXT, min_count=1, case="lower")["average"]
-    apart = lb.distill.distill(cased, TEXT, min_count=1, case="keep")["average"]
+    assert {"The", "the"} <= set(
+        lb.distill.distill(cased, TEXT, min_count=1, methods="average")["average"].vectors.words
+    )
+    assert "The" not in lb.distill.distill(tiny(), TEXT, min_count=1, methods="average")["average"]
+    folded = lb.distill.distill(cased, TEXT, min_count=1, case="lower", methods="average")["average"]
+    apart = lb.distill.distill(cased, TEXT, min_count=1, case="keep", methods="average")["average"]
     # the teacher still reads The: the folded vector is the mean of both spellings' occurrences
     np.testing.assert_allclose(folded["the"], (apart["The"] * 2 + apart["the"] * 2) / 4, rtol=1e-5, atol=1e-6)
     assert not np.allclose(apart["The"], apart["the"], atol=1e-2)
@@ -58,7 +62,7 @@ def test_case_is_kept_where_the_teacher_sees_it():
 @pytest.mark.parametrize("unseen", ["frame", "pieces", "alone", "drop"])
 def test_exactly_the_words_that_are_named(unseen: str):
     words = ["lamp", "zebra crossing", "cellar", "unbelievable"]
-    made = lb.distill.distill(tiny(), TEXT, words=words, unseen=unseen)["average"]
+    made = lb.distill.distill(tiny(), TEXT, words=words, unseen=unseen, methods="average")["average"]
     if unseen == "drop":
         assert made.vectors.words == ["lamp", "cellar"]
         assert made.about["left_out"] == {"no vector for the word": 2}
@@ -66,7 +70,7 @@ def test_exactly_the_words_that_are_named(unseen: str):
     assert made.vectors.words == words
     assert made.counts.tolist() == [1, 0, 2, 0]
     assert list(made.origins) == ["corpus", unseen, "corpus", unseen]
-    everywhere = lb.distill.distill(tiny(), TEXT, min_count=1)["average"]
+    everywhere = lb.distill.distill(tiny(), TEXT, min_count=1, methods="average")["average"]
     np.testing.assert_array_equal(made["lamp"], everywhere["lamp"])
     if unseen != "pieces":
         method = {"alone": "word"}.get(unseen, unseen)
@@ -76,7 +80,7 @@ def test_exactly_the_words_that_are_named(unseen: str):
 
 
 def test_pieces_are_read_each_alone():
-    made = lb.distill.distill(tiny(), TEXT, words=["unbelievable"], unseen="pieces")["average"]
+    made = lb.distill.distill(tiny(), TEXT, words=["unbelievable"], unseen="pieces", methods="average")["average"]
     tokenizer, model = tiny_models.tokenizer("wordpiece uncased"), tiny_models.model("bert")
     pieces = tokenizer("unbelievable", add_special_tokens=False)["input_ids"]
     assert len(pieces) > 1
@@ -86,14 +90,16 @@ def test_pieces_are_read_each_alone():
 
 
 def test_named_words_in_any_case_meet_a_folded_text():
-    made = lb.distill.distill(tiny(), TEXT, words=["OLD", "old", "Lamp"])["average"]
+    made = lb.distill.distill(tiny(), TEXT, words=["OLD", "old", "Lamp"], methods="average")["average"]
     assert made.vectors.words == ["OLD", "old", "Lamp"]
     assert made.counts.tolist() == [3, 3, 1]
     np.testing.assert_array_equal(made["OLD"], made["old"])
 
 
 def test_words_beside_those_of_the_text():
-    made = lb.distill.distill(tiny(), TEXT, min_count=3, add_words=["zebra", "lamp", "the"])["average"]
+    made = lb.distill.distill(tiny(), TEXT, min_count=3, add_words=["zebra", "lamp", "the"], methods="average")[
+        "average"
+    ]
     assert made.vectors.words == ["the", "old", "zebra", "lamp"]
     assert list(made.origins) == ["corpus", "corpus", "frame", "corpus"]
     assert made.counts.tolist() == [4, 3, 0, 1]
@@ -127,15 +133,22 @@ def test_a_file_of_words(tmp_path: Path):
             lb.distill.vectors_for(file, tiny())
     with pytest.raises(InputError, match="nothing is there"):
         lb.distill.vectors_for(tmp_path / "none.txt", tiny())
+    with pytest.raises(InputError, match="a folder is there"):
+        lb.distill.vectors_for(tmp_path, tiny())
+    with pytest.raises(InputError, match="null: a file of words is needed, one a line; the file has none"):
+        lb.distill.vectors_for("/dev/null", tiny())
 
 
 def test_vectors_for_words_is_one_call():
-    with_text = lb.distill.vectors_for(["lamp", "zebra"], tiny(), TEXT)
+    usual = lb.distill.vectors_for(["lamp", "zebra"], tiny(), TEXT)
+    best = lb.distill.distill(tiny(), TEXT, words=["lamp", "zebra"], methods="best")["best"]
+    np.testing.assert_array_equal(usual.matrix, best.vectors.matrix)
+    with_text = lb.distill.vectors_for(["lamp", "zebra"], tiny(), TEXT, methods="average")
     without = lb.distill.vectors_for(["lamp", "zebra"], tiny())
     assert not np.allclose(with_text["lamp"], without["lamp"])
     np.testing.assert_allclose(with_text["zebra"], without["zebra"], rtol=1e-5)
     with pytest.raises(UsageError, match="one method and one layer"):
-        lb.distill.vectors_for(["lamp"], tiny(layers="1,2"), TEXT)
+        lb.distill.vectors_for(["lamp"], tiny(layers="1,2"), TEXT, methods="average")
     with pytest.raises(UsageError, match="words must be at least one"):
         lb.distill.vectors_for([], tiny())
 
@@ -155,7 +168,7 @@ def test_too_little_text_is_told():
 
 def test_kept_vectors_have_no_teacher_to_ask(tmp_path: Path):
     lb.encode(tiny(), TEXT, out=tmp_path / "kept", keep="float32")
-    whole = lb.distill.distill(tiny(), TEXT, min_count=2, case="keep")["average"]
+    whole = lb.distill.distill(tiny(), TEXT, min_count=2, methods="average")["average"]
     kept = lb.distill.distill(vectors=tmp_path / "kept", min_count=2)["average"]
     assert kept.vectors.words == whole.vectors.words
     np.testing.assert_allclose(kept.vectors.matrix, whole.vectors.matrix, rtol=1e-6)
@@ -165,6 +178,23 @@ def test_kept_vectors_have_no_teacher_to_ask(tmp_path: Path):
         lb.distill.distill(vectors=tmp_path / "kept", methods="word", min_count=1)
     some = lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "zebra"], unseen="drop")["average"]
     assert some.vectors.words == ["lamp"]
+
+
+def test_kept_vectors_know_whether_their_teacher_tells_case(tmp_path: Path):
+    cased = tiny("wordpiece cased")
+    for name, encoder, folded in (("uncased", tiny(), True), ("cased", cased, False)):
+        lb.encode(encoder, TEXT, out=tmp_path / name, keep="float32")
+        made = lb.distill.distill(vectors=tmp_path / name, min_count=2)["average"]
+        assert ("The" not in made) == folded
+        assert made.about["notes"] == []
+    about = json.loads((tmp_path / "uncased" / DESCRIPTION).read_text())
+    del about["about"]["tells_case"]  # of vectors that were kept before, or by others
+    (tmp_path / "uncased" / DESCRIPTION).write_text(json.dumps(about))
+    made = lb.distill.distill(vectors=tmp_path / "uncased", min_count=2)["average"]
+    assert "The" in made
+    (note,) = made.about["notes"]
+    assert "--case lower" in note
+    assert lb.distill.distill(vectors=tmp_path / "uncased", min_count=2, case="lower")["average"].about["notes"] == []
 
 
 @pytest.mark.parametrize("how", [{}, {"special_mean": True}, {"special_input": False}])

@@ -106,6 +106,15 @@ def outcome(question, vectors=KINGS, **options):
     return evaluate_words(Questions([question], ["royal"]), vectors, draws=1, **options)
 
 
+def test_as_one_question_after_the_other():
+    """The search of a whole task and that of `StaticVectors.analogy` find the same answers."""
+    vectors, questions = made(words=200, questions=60)
+    score = evaluate_words(questions, vectors)
+    right = [vectors.analogy(a, b, c)[0][0] == d for a, b, c, d in questions.words]
+    assert score.outcomes.astype(bool).tolist() == right
+    assert 0 < sum(right) < 60
+
+
 def test_own_words_do_not_answer():
     assert outcome(ROYAL).value == 1.0
     assert outcome(("man", "king", "woman", "woman")).value == 0.0, "an answer that is asked with can never be given"

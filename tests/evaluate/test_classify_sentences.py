@@ -259,6 +259,15 @@ def test_a_model_beside_a_file(tmp_path, files, capsys):
     capsys.readouterr()
 
 
+def test_a_transductive_repair_of_a_file_keeps_the_convolution(tmp_path, files):
+    data, out = put_cr(tmp_path / "data"), tmp_path / "out"
+    given = ["evaluate", files[0], "--tasks", "cr", "--data", str(data), *QUICK, "--out", str(out)]
+    assert main([*given, "--transductive", "--method", "center"]) == 0
+    rows = rows_of(out / "classify.csv")
+    assert [row["setting"] for row in rows] == ["baseline", "center"]
+    assert all("classifier=cnn" in row["settings"] for row in rows)
+
+
 @pytest.mark.parametrize(
     ("options", "message", "status"),
     [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from limbeck.errors import UsageError
-from limbeck.evaluate import Pairs, compare_means, evaluate, mean_score
+from limbeck.evaluate import FIVE, Pairs, compare_means, evaluate, mean_score
+from limbeck.evaluate.mean_score import means_of_five
 
 
 def scored(noise: float, *, sizes=(40, 300), seed: int = 0, drop: int = 0, name: str = "t"):
@@ -72,6 +75,25 @@ def test_only_pairs_that_both_have():
         values = [stats.spearmanr(x, one.gold[10:]).statistic for x in (one.similarity[10:], other.similarity)]
         wanted.append(values[0] - values[1])
     assert found.difference == pytest.approx(np.mean(wanted))
+
+
+def five(sizes, name="t", **options):
+    return [
+        replace(score, task=task)
+        for score, task in zip(scored(0.4, sizes=sizes, name=name, **options), FIVE, strict=True)
+    ]
+
+
+def test_a_set_of_few_pairs_makes_no_mean():
+    """Three pairs of one set would weigh as much as 300 of another."""
+    enough, few = five((40, 30, 25, 20, 60)), five((40, 30, 25, 20, 60), name="small", drop=19)
+    whole, undefined = means_of_five([*enough, *few], draws=50)
+    assert np.isfinite(whole.value)
+    assert np.isnan([undefined.value, undefined.low, undefined.high]).all()
+    (note,) = undefined.notes
+    assert note == "undefined for small: fewer than 20 pairs are scored (ws-353 11, simlex-999 6, simverb-3500 1)"
+    found = compare_means(whole, undefined, draws=50)
+    assert np.isnan([found.difference, found.p]).all()
 
 
 def test_refused():

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from limbeck import StaticVectors
-from limbeck.evaluate import Relation, Relations, evaluate_words
+from limbeck.evaluate import Relation, Relations, compare_items, evaluate_words
 from limbeck.evaluate.semeval2012 import UNDEFINED, UNKNOWN
 
 
@@ -69,6 +69,58 @@ def test_missing_words():
     assert web.outcomes[0] == pytest.approx(stats.spearmanr(scores, first.gold).statistic, abs=1e-6)
     assert web.outcomes[1] == 0.0, "all typical words are the same mean: no direction at all"
     assert (web.n, dict(web.dropped)) == (6, {})
+
+
+def test_comparisons_are_on_pairs_that_both_know():
+    """Each file lacks other pairs, typical ones too: both are rated anew by what both have."""
+    vectors, _ = made(2)
+    rng = np.random.default_rng(5)
+    relations = []
+    for number in range(12):
+        drawn = [(str(a), str(b)) for a, b in rng.permutation(list(vectors))[:28].reshape(14, 2)]
+        relations.append(Relation(f"{number}a", "A", drawn[:3], drawn[3:], rng.normal(size=11)))
+    others = {word: vector + rng.normal(size=8) for word, vector in vectors.items()}
+    left = {word: vector for n, (word, vector) in enumerate(vectors.items()) if n % 9}
+    right = {word: vector for n, (word, vector) in enumerate(others.items()) if n % 11}
+    both = set(left) & set(right)
+    values = []
+    for side in (left, right):
+        rated = []
+        for one in relations:
+            kept = [all(word in both for word in pair) for pair in one.pairs]
+            typical = [pair for pair in one.prototypes if all(word in both for word in pair)]
+            pairs = [pair for pair, keep in zip(one.pairs, kept, strict=True) if keep]
+            rated.append(by_loop(side, Relation("", "", typical, pairs, one.gold[kept]), "cosine"))
+        values.append(np.mean(rated))
+    a, b = (evaluate_words(Relations(relations), side) for side in (left, right))
+    found = compare_items(a, b, draws=200)
+    assert (found.n, a.n, b.n) == (12, 12, 12)
+    assert found.difference == pytest.approx(values[0] - values[1], abs=1e-6)
+    assert found.difference != pytest.approx(a.value - b.value, abs=1e-3), "the files' own pairs tell something else"
+    assert 0 < found.p <= 1
+    # the same file with fewer words is no other file
+    some = {word: vector for n, (word, vector) in enumerate(vectors.items()) if n % 13}
+    same = compare_items(evaluate_words(Relations(relations), some), evaluate_words(Relations(relations), vectors))
+    assert same.difference == pytest.approx(0, abs=1e-9)
+
+
+def test_of_few_relations_no_p_is_made():
+    vectors, relations = made(3)
+    others = {word: vector + 1 for word, vector in vectors.items()}
+    found = compare_items(evaluate_words(relations, vectors), evaluate_words(relations, others), draws=100)
+    assert found.n == 6
+    assert np.isfinite(found.difference)
+    assert np.isnan(found.p)
+
+
+def test_a_relation_of_which_both_know_too_little_is_left_out():
+    vectors, relations = made(4)
+    first = relations.relations[0]
+    lacking = {pair[0] for pair in first.prototypes[:2]}, {first.prototypes[2][1]}
+    sides = [{word: vector for word, vector in vectors.items() if word not in gone} for gone in lacking]
+    scores = [evaluate_words(relations, side) for side in sides]
+    assert [score.n for score in scores] == [6, 6]
+    assert compare_items(*scores, draws=100).n == 5, "no typical pair is left that both know"
 
 
 def test_several_words_in_one_are_met_with_lines_between():

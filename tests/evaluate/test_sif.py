@@ -58,6 +58,31 @@ def test_sif_is_that_of_the_vectors_themselves():
     assert not np.allclose(plain.similarity, score.similarity, atol=0.05)
 
 
+@pytest.mark.parametrize("weighting", ["mean", "sif"])
+def test_one_way_to_sentences(weighting):
+    """Texts in blocks, weights of a text's own size, words in another case: the target says what the vectors say."""
+    texts = [*dict.fromkeys(TEXTS), "W1 w2 unknown", "", "unknown"]
+    vectors = StaticVectors(WORDS, VECTORS.matrix, counts=COUNTS, total=20_000)
+    target = TableTarget(vectors, weighting=weighting)
+    rows = target.rows(texts)
+    found = target.finish(rows.means(rows.of_layer("table")).numpy())
+    np.testing.assert_allclose(found, vectors.sentences(texts, weighting=weighting), atol=1e-6)
+
+
+def test_shares_are_of_the_text_not_of_the_table():
+    """p(w0) is 1000 / 20,000: by hand a weight of 0.001 / (0.001 + 0.05) for a text of this one word."""
+    knowing = StaticVectors(WORDS, VECTORS.matrix, counts=COUNTS, total=20_000)
+    rows = TableTarget(knowing, weighting="sif").rows(["w0"])
+    assert rows.weights == pytest.approx([0.001 / 0.051])
+    assert rows.settings["of_words"] == "20000"
+    assert TableTarget(knowing, weighting="sif").notes == ()
+    unknowing = TableTarget(VECTORS, weighting="sif")
+    assert unknowing.rows(["w0"]).weights == pytest.approx([0.001 / (0.001 + 1000 / COUNTS.sum())])
+    assert "share of the table's words alone" in unknowing.notes[0]
+    counted = TableTarget(VECTORS, weighting="sif", counts={"w0": 3}, total=60)
+    assert counted.rows(["w0"]).weights == pytest.approx([0.001 / 0.051])
+
+
 def test_repairs_come_before_the_weights():
     shifted = StaticVectors(WORDS, VECTORS.matrix - VECTORS.matrix.mean(0, dtype=np.float64), counts=COUNTS)
     one = evaluate.evaluate(PAIRS, TableTarget(shifted, weighting="sif"), draws=20)
@@ -74,10 +99,16 @@ def test_vectors_without_counts_are_refused():
 def test_counts_of_a_file(tmp_path):
     path = tmp_path / "counts.txt"
     path.write_text("w0 12\nw1\t3\n\nnew york\t4\nw0 1\n")
-    assert read_counts(path) == {"w0": 13, "w1": 3, "new york": 4}
+    assert read_counts(path) == ({"w0": 13, "w1": 3, "new york": 4}, None)
     path.write_text("w0 12\nw1 many\n")
     with pytest.raises(InputError, match=r"counts.txt:2: a word and its count must stand there"):
         read_counts(path)
+
+
+def test_counts_of_a_folder(tmp_path):
+    StaticVectors(WORDS, VECTORS.matrix, counts=COUNTS, total=20_000).save(tmp_path / "v")
+    counts, total = read_counts(tmp_path / "v")
+    assert (counts["w0"], total) == (1000, 20_000)
 
 
 def test_the_command(tmp_path, capsys):
@@ -102,5 +133,9 @@ def test_the_command(tmp_path, capsys):
     assert "weighting=sif" in values[1]["settings"]
     assert main([*given, "--weighting", "sif"]) == 1
     assert "SIF needs to know how often" in capsys.readouterr().err
+    for total, told in ((None, True), (20_000, False)):
+        StaticVectors(WORDS, VECTORS.matrix, counts=COUNTS, total=total).save(tmp_path / "folder")
+        assert main(["evaluate", str(tmp_path / "folder"), *given[2:], "--weighting", "sif"]) == 0
+        assert ("folder: SIF: how many words the counted text had is not known" in capsys.readouterr().err) == told
     assert main([*given, "--counts", str(counts)]) == 2
     assert main(["evaluate", "mini-bert", "--tasks", "sts-b", "--data", str(data), "--weighting", "sif"]) == 2

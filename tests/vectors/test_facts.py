@@ -13,6 +13,7 @@ import pytest
 
 from limbeck.errors import InputError
 from limbeck.vectors import StaticVectors
+from limbeck.vectors.convert import convert
 
 WORDS = ["the", "limbeck", "boils"]
 MATRIX = [[1, 0], [0, 1], [1, 1]]
@@ -40,6 +41,38 @@ def test_a_table_in_another_order_or_with_other_words(tmp_path: Path) -> None:
     # the table of a measured run has the same name and tells something else
     pq.write_table(pa.table({"word": ["the"], "layer": ["0"], "n": [3]}), tmp_path / "v" / "words.parquet")
     assert StaticVectors.load(tmp_path / "v").counts is None
+
+
+def test_the_words_of_the_text(tmp_path: Path) -> None:
+    StaticVectors(WORDS, MATRIX, counts=[9, 2, 0], total=40).save(tmp_path / "v")
+    again = StaticVectors.load(tmp_path / "v")
+    assert (again.total, again.subset(["boils"]).total) == (40, 40)
+    convert(tmp_path / "v", tmp_path / "half", dtype="float16")
+    assert StaticVectors.load(tmp_path / "half").total == 40
+    # without them in the table, from the account of a distillation; nothing else in a run.json is taken for them
+    StaticVectors(WORDS, MATRIX, counts=[9, 2, 0]).save(tmp_path / "v")
+    assert StaticVectors.load(tmp_path / "v").total is None
+    for told, total in (
+        ('{"counts": {"words": 70}}', 70),
+        ('{"counts": {"words": 0}}', None),
+        ("[1]", None),
+        ("{", None),
+    ):
+        (tmp_path / "v" / "run.json").write_text(told)
+        assert StaticVectors.load(tmp_path / "v").total == total
+    with pytest.raises(InputError, match="got 8 and one that occurred 9 times"):
+        StaticVectors(WORDS, MATRIX, counts=[9, 2, 0], total=8)
+    with pytest.raises(InputError, match="got 8 and no counts"):
+        StaticVectors(WORDS, MATRIX, total=8)
+
+
+def test_lower_case_sums_counts_unless_they_are_shared(tmp_path: Path) -> None:
+    for counts, expected in (([5, 5, 2], [5, 2]), ([5, 4, 2], [9, 2])):
+        StaticVectors(["Rome", "rome", "cat"], MATRIX, counts=counts, total=100).save(tmp_path / "v")
+        convert(tmp_path / "v", tmp_path / "low", lowercase=True, existing="replace")
+        low = StaticVectors.load(tmp_path / "low")
+        assert low.counts is not None
+        assert (low.words, low.counts.tolist(), low.total) == (["rome", "cat"], expected, 100)
 
 
 def test_a_damaged_table_is_told_when_it_is_needed(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.decomposition import TruncatedSVD
@@ -9,7 +11,7 @@ from sklearn.decomposition import TruncatedSVD
 from limbeck.errors import InputError, UsageError
 from limbeck.vectors import StaticVectors
 from limbeck.vectors import sentences as module
-from limbeck.vectors.sentences import text_vectors
+from limbeck.vectors.sentences import sif_weights, text_vectors
 
 WORDS = ["the", "cat", "sat", "on", "mat", ".", "do", "n't"]
 COUNTS = np.array([50, 5, 4, 30, 1, 0, 8, 2])
@@ -73,6 +75,32 @@ def test_counts_from_elsewhere(vectors: StaticVectors) -> None:
         without.sentences(TEXTS, weighting="sif")
     with pytest.raises(InputError, match="one is above 0"):
         without.sentences(TEXTS, weighting="sif", counts={"cat": 0})
+
+
+def test_the_words_of_the_text_are_more_than_those_of_the_table(tmp_path: Path) -> None:
+    """p("-") is 0.00825 of the text and 0.99 of this table: a weight of 0.108, not 0.001."""
+    vectors = StaticVectors(["-", "limbeck"], [[1, 0], [0, 1]], counts=[825, 8], total=100_000)
+    found = text_vectors(vectors, ["-"], weighting="sif", remove_first=False)
+    assert found.matrix[0, 0] == pytest.approx(0.001 / (0.001 + 0.00825))
+    assert found.notes == ()
+    alone = text_vectors(StaticVectors(["-"], [[1, 0]], counts=[825]), ["-"], weighting="sif", remove_first=False)
+    assert alone.matrix[0, 0] == pytest.approx(0.001 / 1.001)
+    assert "too large" in alone.notes[0]
+    assert sif_weights(np.array([825, 0]), 100_000, 1e-3) == pytest.approx([0.001 / 0.00925, 1])
+    vectors.save(tmp_path / "v")
+    again = StaticVectors.load(tmp_path / "v").sentences(["-"], weighting="sif", remove_first=False)
+    assert again[0, 0] == found.matrix[0, 0]
+
+
+def test_spellings_that_share_a_count_count_once() -> None:
+    """Rome and rome, both counted as rome, 6 times; the other 4 words are cat: p(rome) is 0.6, not 6 / 16."""
+    matrix = [[1.0, 0], [1, 0], [0, 1]]
+    shared = StaticVectors(["Rome", "rome", "cat"], matrix, counts=[6, 6, 4])
+    found = shared.sentences(["Rome"], weighting="sif", a=0.2, remove_first=False)
+    assert found[0, 0] == pytest.approx(0.2 / 0.8)
+    apart = StaticVectors(["Rome", "rome", "Cat", "cat"], [*matrix, [0, 1]], counts=[6, 6, 1, 3])
+    found = apart.sentences(["Rome"], weighting="sif", a=0.2, remove_first=False)
+    assert found[0, 0] == pytest.approx(0.2 / (0.2 + 6 / 16)), "counts of their own are summed"
 
 
 def test_a_direction_found_on_another_set(vectors: StaticVectors) -> None:

@@ -9,11 +9,24 @@ import sys
 from collections.abc import Sequence
 
 from limbeck import __version__
-from limbeck.cli import analyze, convert, demo, distill, encode, evaluate, measure, models, repair, reproduce
+from limbeck.cli import (
+    analyze,
+    convert,
+    demo,
+    distill,
+    encode,
+    evaluate,
+    finetune,
+    measure,
+    models,
+    probe,
+    repair,
+    reproduce,
+)
 from limbeck.cli.process import prepare_process
 from limbeck.errors import LimbeckError
 
-COMMANDS = (measure, encode, repair, distill, evaluate, analyze, reproduce, convert, models, demo)
+COMMANDS = (measure, encode, repair, distill, evaluate, analyze, probe, finetune, reproduce, convert, models, demo)
 
 EPILOG = """\
 examples:
@@ -28,6 +41,7 @@ examples:
   limbeck distill --model mini-bert --corpus sample --out vectors
   limbeck analyze frequency --model mini-bert --out runs/frequency
   limbeck evaluate mini-bert --tasks sts --data data --out runs/sts
+  limbeck probe --model mini-bert --data sample --min-words 5 --out runs/probe
   limbeck convert vectors vectors.bin
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
 

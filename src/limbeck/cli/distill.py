@@ -24,7 +24,7 @@ from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
     from limbeck.distill import Distilled
-    from limbeck.run.distilling import Subject
+    from limbeck.run.distill_subject import Subject
     from limbeck.stream import Plan
 
 FOLDER = """\
@@ -91,7 +91,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("-h", "--help", action=Help, nargs=0, help="show this help message and exit")
     group = parser.add_argument_group("method")
-    group.add_argument("--method", default="average", metavar="NAMES", help="see below (default: %(default)s)")
+    group.add_argument("--method", metavar="NAMES", help="see below (default: best; of kept vectors average)")
     group.add_argument(
         "--over-contexts", metavar="KIND", help="of average: mean (default), min or max over a word's contexts"
     )
@@ -127,7 +127,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--words", metavar="FILE", help="exactly the words of this file, one a line")
     group.add_argument("--add-words", metavar="FILE", help="these words beside those of the text")
     group.add_argument(
-        "--unseen", metavar="HOW", help="a word that is not in the text: frame (default), pieces, alone, or drop"
+        "--unseen",
+        metavar="HOW",
+        help="a word that is not in the text: from the frame (default), its pieces, alone, or drop",
     )
     group.add_argument(
         "--case",
@@ -164,7 +166,7 @@ SETTINGS = (
 
 
 def run(options: argparse.Namespace) -> int:
-    from limbeck.run.distill import distill_into, open_subject, settings_of
+    from limbeck.run.distill import distill_into, open_subject, settings_of, usual_method
 
     if options.model is None and options.vectors is None:
         raise UsageError("--model is needed, with --corpus or --words; or --vectors.")
@@ -172,6 +174,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
     if options.vectors is not None and options.preset is not None:
         raise UsageError("--preset says how the teacher reads the text, and kept vectors are past that: leave it out.")
+    options.method = options.method or usual_method(options.vectors)
     settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
     named = {"words": options.words, "add_words": options.add_words, "vectors": options.vectors}
 
@@ -235,10 +238,12 @@ def trained_settings(given: list[str], methods: str) -> dict[str, dict[str, Any]
         if not equals or not name:
             raise UsageError(f"--set must be NAME=VALUE or METHOD.NAME=VALUE; got {part!r}.")
         if not dot:
-            if len(able) != 1:
-                which = f"METHOD.NAME=VALUE, with METHOD one of {', '.join(able)}" if able else "left out"
+            if not able:
+                raise UsageError(f"--set {part}: {', '.join(names)} has no settings of its own: leave it out.")
+            if len(able) > 1:
                 raise UsageError(
-                    f"--set {part}: {len(able)} of the methods have settings of their own: it must be {which}."
+                    f"--set {part}: several methods have settings of their own: it must be METHOD.NAME=VALUE, with "
+                    f"METHOD one of {', '.join(able)}."
                 )
             method, own = able[0], name
         found.setdefault(method, {})[own] = plain_value(value)
@@ -274,7 +279,7 @@ def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None
 
 def foreseen(subject: Subject, plan: Plan, settings: Any, *, listed: int | None = None) -> list[str]:
     """What a run will read and take, in a few lines."""
-    from limbeck.run.distilling import needs
+    from limbeck.run.distill_subject import needs
     from limbeck.run.settings import size
 
     memory, state, disk = needs(subject, plan, settings)
@@ -291,8 +296,11 @@ def print_made(made: dict[str, Distilled], target: Path) -> None:
         left_out = sum(one.about.get("left_out", {}).values())
         told = f"; {left_out:,} words have none" if left_out else ""
         where = target / name if several else target
-        print(f"{where}: {len(one):,} words × {one.vectors.dim} dimensions, layer {one.layer}{elsewhere}{told}")
+        layer = "" if one.about.get("untaught") else f", layer {one.layer}"
+        print(f"{where}: {len(one):,} words × {one.vectors.dim} dimensions{layer}{elsewhere}{told}")
         for score in one.about.get("scores") or []:
             value = f"{score['value']:.3f} ({score['low']:.3f} to {score['high']:.3f})"
             value = value if isfinite(score["value"]) else "undefined"
             print(f"  {score['task']}: {value}, coverage {score['coverage']:.1%}")
+    for note in next(iter(made.values())).about.get("notes") or []:
+        print(f"note: {note}")

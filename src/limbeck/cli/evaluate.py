@@ -169,7 +169,8 @@ def run(options: argparse.Namespace) -> int:
     with nullcontext() if options.out is None else RunFolder(options.out, existing=options.existing) as folder:
         targets = [open_target(thing, name, options) for thing, name in zip(options.target, names, strict=True)]
         fitted = fitted_repairs(options.repair, targets)
-        for note in other_units(options.repair, targets, fitted):
+        about_targets = [f"{target.name}: {note}" for target in targets for note in getattr(target, "notes", ())]
+        for note in [*about_targets, *other_units(options.repair, targets, fitted)]:
             print(f"limbeck: note: {note}", file=sys.stderr)
         scores: list[tuple[Suite, list[Scored]]] = []  # of each task, the columns of its table
         tuned: list[Tuning] = []

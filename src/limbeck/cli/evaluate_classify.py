@@ -114,6 +114,7 @@ def classified_table(scores: Sequence[Any]) -> Table | None:
     """Macro-F1 and accuracy of all runs, a row a task and target, and their means over tasks; None without any."""
     from limbeck.evaluate.classifying.result import mean_over_tasks
     from limbeck.evaluate.classifying.suite import ClassifyScore
+    from limbeck.evaluate.mean_score import FEWEST
 
     classified = [score for score in scores if isinstance(score, ClassifyScore)]
     if not classified:
@@ -127,7 +128,8 @@ def classified_table(scores: Sequence[Any]) -> Table | None:
         name = "" if score.task == before else score.task
         table.add_row(name, score.target, *(spread(values) for values in runs), str(len(runs[0])))
         before = score.task
-    for place, (target, (tasks, *means)) in enumerate(mean_over_tasks(classified).items()):
+    enough = [score for score in classified if score.n >= FEWEST]  # the others are named in the notes
+    for place, (target, (tasks, *means)) in enumerate(mean_over_tasks(enough).items()):
         name = "" if place else f"mean of {tasks}"
         table.add_row(name, target, *(spread(values) for values in means), str(len(means[0])))
     return table

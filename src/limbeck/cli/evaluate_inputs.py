@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.evaluate_words import WORDS, check_word_uses
 from limbeck.cli.options import count, positive
-from limbeck.errors import LimbeckError, UsageError
+from limbeck.errors import InputError, LimbeckError, UsageError
 
 if TYPE_CHECKING:
     from limbeck.evaluate.targets import Target
+
+NOTHING_THERE = "{}: no file or folder of that name is here, and a model's id would need a network: check the name."
 
 
 def names_of(targets: Sequence[str]) -> list[str]:
@@ -28,6 +30,8 @@ def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:
     from limbeck.run.sources import is_static
 
     static = [is_static(thing) for thing in options.target]
+    for thing in options.target:
+        check_there(thing)
     check_word_uses(options, groups, static)
     of_models = {"layers": "table", "units": "words", "special": False, "keep_first": False}  # as files have it anyway
     for name, same in of_models.items():
@@ -62,6 +66,36 @@ def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:
             setattr(options, name, default)
 
 
+def check_there(thing: str) -> None:
+    """Refuse a name that can only be that of a file, and is not there, before anybody asks the network for a model."""
+    from limbeck.encoders.miniatures import is_miniature
+    from limbeck.vectors.formats import BY_SUFFIX, COMPRESSED
+
+    path = Path(thing).expanduser()
+    if is_miniature(thing) or path.exists():
+        return
+    endings = [*filter(None, BY_SUFFIX), *COMPRESSED, ".gguf"]
+    if path.suffix in endings or thing.startswith(("/", ".", "~")) or thing.endswith("/") or thing.count("/") > 1:
+        raise InputError(NOTHING_THERE.format(thing))
+
+
+def load_model(thing: str, settings: Mapping[str, Any]) -> Any:
+    """A model; where nothing of that name is here, an error about the network says that first."""
+    from difflib import get_close_matches
+
+    from limbeck.encoders import load_encoder
+    from limbeck.encoders.miniatures import MINIATURES, is_miniature
+
+    try:
+        return load_encoder(thing, **settings)
+    except InputError as error:
+        unknown = "couldn't connect" in str(error) or "is not a local folder" in str(error)
+        if not unknown or is_miniature(thing) or Path(thing).expanduser().exists():
+            raise
+        near = "".join(f" (did you mean {name}?)" for name in get_close_matches(thing.lower(), MINIATURES, 1, 0.8))
+        raise InputError(NOTHING_THERE.format(thing).rstrip(".") + f"{near}.") from error
+
+
 def check_against(name: str, targets: Sequence[Target], repairs: Sequence[Mapping[str, Any]], groups: Set[str]) -> None:
     """Refuse what no column will be called before any is scored; classification may have repairs of its own."""
     from limbeck.errors import choose
@@ -75,7 +109,6 @@ def check_against(name: str, targets: Sequence[Target], repairs: Sequence[Mappin
 
 
 def open_target(thing: str, name: str, options: argparse.Namespace) -> Target:
-    from limbeck.encoders import load_encoder
     from limbeck.evaluate.targets import ModelTarget, TableTarget
     from limbeck.evaluate.web import as_loaded
     from limbeck.run.sources import is_static
@@ -88,13 +121,13 @@ def open_target(thing: str, name: str, options: argparse.Namespace) -> Target:
     if is_static(thing):
         fallback = None if options.fallback is None else StaticVectors.load(options.fallback)
         vectors = StaticVectors.load(thing)
-        counts = None if options.counts is None else read_counts(Path(options.counts))
-        common |= {"fallback": fallback, "weighting": options.weighting or "mean", "counts": counts}
+        counts, total = (None, None) if options.counts is None else read_counts(Path(options.counts))
+        common |= {"fallback": fallback, "weighting": options.weighting or "mean", "counts": counts, "total": total}
         return TableTarget(vectors, oov=options.oov, case=options.case, **common)
     common["oov"] = "drop" if options.oov == "fallback" else options.oov  # whose vectors are of another space
     settings = ("layers", "units", "special", "keep_first", "device", "dtype", "batch_tokens", "revision")
     given = {name: getattr(options, name) for name in (*settings, "trust_remote_code")}
-    encoder = load_encoder(thing, **{name: value for name, value in given.items() if value not in (None, False)})
+    encoder = load_model(thing, {name: value for name, value in given.items() if value not in (None, False)})
     return ModelTarget(encoder, progress=not options.quiet, **common)
 
 

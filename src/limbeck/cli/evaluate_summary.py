@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from limbeck.cli.evaluate_classify import classified_table
+from limbeck.evaluate.averages import averages, out_of_means
 from limbeck.evaluate.significance import ALPHA, smallest_p
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def notes_of(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> list[str]:
             alike = all(score.dropped == other.dropped for other in columns)
             whose = score.task if alike else f"{score.task}, {score.target}"
             found += [f"{whose}: left out: {reason} {number:,}" for reason, number in score.dropped.items()]
+    found += [f"{task}: left out of the mean over tasks: {why}" for task, why in out_of_means(scores)]
     return list(dict.fromkeys(found))
 
 
@@ -76,15 +78,6 @@ def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]], compared: Sequ
         told = f"* differs from {compared[0]['other']} on what both have: p (Holm) < {ALPHA}"
         table.caption, table.caption_justify = told, "left"
     return table
-
-
-def averages(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> dict[tuple[str, str, str], tuple[float, int]]:
-    """The mean over a kind's tasks of one metric, where there are several: {(kind, metric, target): (mean, tasks)}."""
-    values: dict[tuple[str, str, str], list[float]] = {}
-    for suite, columns in scores:
-        for score in columns:
-            values.setdefault((suite.group, score.metric, score.target), []).append(score.value)
-    return {key: (sum(found) / len(found), len(found)) for key, found in values.items() if len(found) > 1}
 
 
 def average_table(averaged: Mapping[tuple[str, str, str], tuple[float, int]]) -> Table:

@@ -13,16 +13,21 @@ from limbeck.corpus.segment import splitter_for
 from limbeck.corpus.units import NO_LABELS, Labels, Sentence
 from limbeck.errors import InputError
 
+LABELS_IN_SHORT = ("lemma", "span", "split")  #: labels that may stand beside "index" and "label"
+
 
 @dataclass(frozen=True)
 class JsonLines:
-    """One object a line, of either kind:
+    """One object a line, of one of these kinds:
 
     {"words": ["a", "word"], "labels": {"1": {"sense": "x"}}, "glued": [0], "document": "d1", "paragraph": "p1"}
+    {"words": ["a", "word"], "index": 1, "label": "x", "lemma": "word"}
     {"text": "Running text.", "document": "d1"}
 
-    All keys but the first are optional. Consecutive lines of one "document" make a document; without that key each
-    text is one, and 1,000 sentences of words are one. "paragraph" begins a new paragraph where its value changes.
+    "index" and "label" are one labelled word in short: its label "class", with "lemma", "span" and "split" beside it
+    where they are given. All keys but the first are optional. Consecutive lines of one "document" make a document;
+    without that key each text is one, and 1,000 sentences of words are one. "paragraph" begins a new paragraph where
+    its value changes.
     """
 
     language: str = "en"
@@ -114,10 +119,16 @@ def _checked(item: Mapping[str, Any], source: str, number: int) -> tuple[tuple[s
             int(index): {str(layer): str(value) for layer, value in layers.items()}
             for index, layers in (item.get("labels") or {}).items()
         }
+        if "label" in item:
+            own = {"class": str(item["label"])} | {key: str(item[key]) for key in LABELS_IN_SHORT if key in item}
+            labels[int(item["index"])] = labels.get(int(item["index"]), {}) | own
         glued = frozenset(int(index) for index in item.get("glued") or ())
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError.at(
-            source, number, 'labels must be {"word index": {"layer": "value"}}, glued a list of indices: mend the line.'
+            source,
+            number,
+            'labels must be {"word index": {"layer": "value"}}, glued a list of indices, and a "label" needs its '
+            '"index": mend the line.',
         ) from error
     if wrong := [index for index in (*labels, *glued) if not 0 <= index < len(words)]:
         raise InputError.at(

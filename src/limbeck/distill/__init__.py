@@ -1,6 +1,6 @@
 """Static word vectors out of a language model: one vector a word, from many contexts, one, or none.
 
-made = limbeck.distill.distill("bert-base-uncased", "text.txt", methods="average", out="vectors")
+made = limbeck.distill.distill("bert-base-uncased", "text.txt", out="vectors")
 vectors = limbeck.distill.vectors_for(["tea", "coffee"], "bert-base-uncased")
 
 Names load on first use, since most of them import torch.

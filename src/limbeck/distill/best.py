@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.distill.alone import read_words, reads_pieces
+from limbeck.distill.axes import principal_axes
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import FRAME, DistillSettings
 from limbeck.encoders.protocol import Encoder
@@ -63,7 +64,7 @@ class BestSettings:
     """How much each view counts; a view of weight 0 is left out.
 
     evidence  a word seen so often has half of the text's weight
-    dim       of the vectors; None: the teacher's
+    dim       of the vectors, at most the teacher's; None: the teacher's
     """
 
     frames: float = 1.0
@@ -145,8 +146,7 @@ def view_of(rows: Rows) -> Floats:
 def principal(views: Sequence[Floats], dim: int) -> Floats:
     """The coordinates of the views, side by side, along their `dim` first principal directions through 0.
 
-    These keep products best. Each points to where its largest coordinate is positive, so that two runs give the same
-    vectors. With fewer than `dim` directions the rest is 0.
+    These keep products best. With fewer than `dim` directions the rest is 0.
     """
     blocks = [slice(start, start + BLOCK) for start in range(0, len(views[0]), BLOCK)]
     width = sum(view.shape[1] for view in views)
@@ -154,10 +154,7 @@ def principal(views: Sequence[Floats], dim: int) -> Floats:
     for block in blocks:
         some = np.concatenate([view[block] for view in views], axis=1, dtype=np.float64)
         products += some.T @ some
-    _, vectors = np.linalg.eigh(products)
-    axes = vectors[:, ::-1][:, :dim]
-    largest = np.abs(axes).argmax(axis=0)
-    axes = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    axes, _ = principal_axes(products, dim)
     made = np.zeros((len(views[0]), dim), dtype=np.float32)
     for block in blocks:
         some = np.concatenate([view[block] for view in views], axis=1, dtype=np.float64)

@@ -32,12 +32,15 @@ METHOD_TEXTS = {
 }
 ORIGINS = {
     "corpus": "made of the word's occurrences in the text",
-    "frame": "read in the frame, without the text",
-    "pieces": "the mean of the word's pieces, each read alone, without the text",
-    "alone": "the word read alone, without the text",
+    "frame": "from the word in the frame, without the text",
+    "frames": "from many sentences that say nothing but the word, without the text",
+    "pieces": "from the mean of the word's pieces, each read alone, without the text",
+    "alone": "from the word read alone, without the text",
     "ngrams": "made of the word's character n-grams",
 }
 STEPS = {
+    "unseen": "{words:,} words that the text does not have were brought into the space of the others from {origin}, by "
+    "a ridge regression fitted on {fitted_on:,} that it has ({explained:.0%} of the variance of words left out)",
     "repair": "repaired: {method}",
     "pca": "{of} dimensions reduced to {dim} by principal components ({variance:.1%} of the variance)",
     "weighting": "**weighted by frequency** (SIF, a/(a + p), a = {a:g}): do not weight again when averaging words",
@@ -80,6 +83,7 @@ def card(made: Distilled, *, dtype: str) -> str:
         lines += ["", "Of the text was left out: " + told(dropped) + "."]
     if steps := about.get("finishing"):
         lines += ["", "Afterwards: " + "; ".join(STEPS[step["step"]].format(**step) for step in steps) + "."]
+    lines += [line for note in about.get("notes") or () for line in ("", note[:1].upper() + note[1:])]
     lines += ["", "## Scores", "", *scores_of(about.get("scores") or []), ""]
     lines += ["## Licence", "", licences(about), "", *use(about)]
     return "\n".join(lines)
@@ -129,8 +133,10 @@ def facts(made: Distilled) -> dict[str, str]:
 def licences(about: Mapping[str, Any]) -> str:
     """What is known of both licences."""
     teacher, text = (about.get("teacher") or {}).get("licence"), about.get("text_licence")
-    parts = ["What the licences of the teacher and the text ask for may hold for vectors made of them too."]
-    if not about.get("untaught"):
+    if about.get("untaught"):
+        parts = ["What the licence of the text asks for may hold for vectors made of it too."]
+    else:
+        parts = ["What the licences of the teacher and the text ask for may hold for vectors made of them too."]
         parts.append(
             f"The teacher's card says: {teacher}."
             if teacher

@@ -29,7 +29,7 @@ class Distilled:
     method   a name of `limbeck.distill.METHODS`
     layer    of the teacher
     counts   (words,) occurrences in the text
-    origins  (words,) "corpus", or what was read without it: "frame", "pieces", "alone"
+    origins  (words,) of `limbeck.distill.card.ORIGINS`: "corpus", or what was read without the text
     about    teacher, text, settings, scores: what run.json holds
     """
 
@@ -60,11 +60,16 @@ class Distilled:
         folder.mkdir(parents=True, exist_ok=True)
         known = StaticVectors(self.vectors.words, self.vectors.matrix, counts=self.counts, origins=self.origins)
         known.save(folder, format="model2vec", dtype=dtype)
-        write_text(folder / "README.md", card(self, dtype=dtype))
-        about = {**self.about, "dtype": dtype}
-        if losses := about.get("training", {}).get("losses"):
-            about["training"] = {name: value for name, value in about["training"].items() if name != "losses"}
+        if losses := self.about.get("training", {}).get("losses"):
             write_csv(folder / "losses.csv", {name: [row[name] for row in losses] for name in losses[0]})
+        self.save_about(folder, dtype=dtype)
+
+    def save_about(self, folder: Path, *, dtype: str) -> None:
+        """The card and run.json alone, for vectors that are there."""
+        about = {**self.about, "dtype": dtype}
+        if "training" in about:
+            about["training"] = {name: value for name, value in about["training"].items() if name != "losses"}
+        write_text(folder / "README.md", card(self, dtype=dtype))
         write_text(folder / "run.json", json.dumps(about, indent=2, default=str) + "\n")
 
     @classmethod

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck.distill.axes import principal_axes
 from limbeck.distill.settings import DistillSettings
 from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.vectors.sentences import sif_weights
 
 Floats = NDArray[np.float64]
 
@@ -85,11 +87,7 @@ def repaired(
 
 
 def reduced(x: Floats, fit_on: NDArray[np.bool_], dim: int) -> tuple[Floats, dict[str, Any]]:
-    """The first principal components of centered vectors.
-
-    Each axis points to where its largest coordinate, in the original space, is positive: without that rule two runs
-    could give mirrored vectors. Cosines are the same either way.
-    """
+    """The first principal components of centered vectors."""
     if dim > x.shape[1]:
         raise UsageError(f"--dim must be at most the vectors' own {x.shape[1]} dimensions; got {dim}.")
     if int(fit_on.sum()) <= dim:
@@ -99,18 +97,9 @@ def reduced(x: Floats, fit_on: NDArray[np.bool_], dim: int) -> tuple[Floats, dic
         )
     mean = x[fit_on].mean(axis=0)
     centered = x[fit_on] - mean
-    values, vectors = np.linalg.eigh(centered.T @ centered)
-    axes = vectors[:, ::-1][:, :dim]
-    largest = np.abs(axes).argmax(axis=0)
-    axes = axes * np.where(axes[largest, np.arange(dim)] < 0, -1.0, 1.0)
-    share = float(values[::-1][:dim].sum() / values.sum()) if values.sum() > 0 else 1.0
+    axes, values = principal_axes(centered.T @ centered, dim)
+    share = float(values[:dim].sum() / values.sum()) if values.sum() > 0 else 1.0
     return (x - mean) @ axes, {"step": "pca", "dim": dim, "of": x.shape[1], "variance": round(share, 6)}
-
-
-def sif_weights(counts: NDArray[np.int64], total: int, a: float) -> Floats:
-    """a / (a + p) with p the word's share of the text (Arora et al. 2017); 1 for a word that is not in it."""
-    weights: Floats = a / (a + counts / total)
-    return weights
 
 
 def weighted_already(steps: Sequence[dict[str, Any]]) -> bool:

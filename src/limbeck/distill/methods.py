@@ -98,6 +98,7 @@ class Method:
     summary   one line for people
     settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
+    unaltered  vectors are the teacher's own of the word, so that another such can stand beside them as it is
     """
 
     summary: str
@@ -110,6 +111,7 @@ class Method:
     compose: Callable[[Mapping[str, Rows], Ints, Any], Rows] | None = None  # parts by name, counts, settings
     settings: Callable[..., Any] | None = None
     untaught: bool = False
+    unaltered: bool = False
 
     @property
     def one_layer(self) -> bool:
@@ -176,11 +178,11 @@ METHODS: dict[str, Method] = {
         compose=best_rows,
         settings=BestSettings,
     ),
-    "word": Method("the word alone, without the text", alone=word_vectors),
-    "frame": Method("the word in a sentence about nothing else", alone=frame_vectors),
+    "word": Method("the word alone, without the text", alone=word_vectors, unaltered=True),
+    "frame": Method("the word in a sentence about nothing else", alone=frame_vectors, unaltered=True),
     "frames": Method("the mean of many sentences about the word alone", alone=frames_vectors),
     "contexts": Method("the mean of the texts it occurs in", accumulators=_contexts, finish=_mean_context),
-    "average": Method("the average over its contexts", accumulators=_pools, finish=_pooled),
+    "average": Method("the average over its contexts", accumulators=_pools, finish=_pooled, unaltered=True),
     "principal": Method("the first principal component of its contexts", accumulators=_occurrences, finish=_principal),
     "x2static": Method("trained towards its contexts, away from others", train=_train, settings=x2static_settings),
     "sent2vec": Method(
@@ -194,6 +196,14 @@ METHODS: dict[str, Method] = {
     "skipgram-ngrams": _baseline("skip-gram with character n-grams, without the teacher", "train_skipgram_ngrams"),
     "cbow-ngrams": _baseline("CBOW with character n-grams, without the teacher", "train_cbow_ngrams"),
 }
+
+
+def predicts(name: str, settings: DistillSettings) -> bool:
+    """Whether a word that the text lacks is brought into the method's space, see `limbeck.distill.predicting`."""
+    method = METHODS[name]
+    if settings.unseen == "drop" or method.untaught or method.alone is not None:
+        return False
+    return not method.unaltered or settings.over_contexts != "mean"  # a least or greatest is no vector of the teacher
 
 
 def start_of(name: str, settings: DistillSettings) -> str:

@@ -30,7 +30,8 @@ class DistillSettings:
     templates      of frame: sentences with {} in the word's place; the mean of several
     special_input  of word: whether the teacher reads the word between its special tokens ([CLS], [SEP])
     special_mean   of word: whether those tokens' vectors are pooled with the word's
-    unseen         a word that the text does not have: from the "frame", its "pieces" or "alone", or "drop"
+    unseen         a word that the text does not have: from the "frame", its "pieces" or "alone", or "drop"; see
+                   `limbeck.distill.predicting` for methods whose vectors are not the teacher's own
     repair         METHOD[:NAME=VALUE], see `limbeck.repair.methods.parse_repair`, or a file or folder of fitted repairs
     dim            dimensions to keep, by principal components; None: all
     weighting      "sif": a vector's length times a / (a + p), p the word's share of the text
@@ -40,7 +41,7 @@ class DistillSettings:
     train          settings of methods that train: {method: {name: value}}
     """
 
-    methods: tuple[str, ...] = ("average",)
+    methods: tuple[str, ...] = ("best",)
     min_count: int = 5
     max_words: int = 750_000
     case: str = "auto"

@@ -67,11 +67,13 @@ def choose_words(
     only: Iterable[str] | None = None,
     also: Iterable[str] = (),
     company: int = 0,
+    to_fit_on: int = 0,
 ) -> tuple[Plan, WordList]:
     """The plan with the words to follow, of one that follows all; and the list of words that get a vector.
 
     The most frequent words of the text, or exactly those of `only`; and those of `also`. With `fold`, words that
-    differ in case alone are one. A shorter list than `company` is filled up with the most frequent words, not shown.
+    differ in case alone are one. A shorter list than `company` is filled up with the most frequent words, not shown;
+    so is one of `only` that is shorter than `to_fit_on`, where the text lacks a word of it.
     Of a plan that this gave, it gives the same again.
     """
     whole = folded(plan.vocabulary) if fold else plan.vocabulary
@@ -88,6 +90,8 @@ def choose_words(
     else:
         listed = named
     shown = len(listed)
+    if only is not None and (whole.ids([key(word) for word in named]) < 0).any():
+        company = max(company, to_fit_on)
     if shown < company:
         others = sorted(range(len(whole.words)), key=by_frequency)[: company + shown]
         listed = list(dict.fromkeys([*listed, *(whole.words[row] for row in others)]))[:company]
@@ -123,8 +127,9 @@ def read_word_list(path: str | Path) -> list[str]:
     Blanks around a word, empty lines and second mentions are left out.
     """
     path = Path(path).expanduser()
-    if not path.is_file():
-        raise InputError(f"{path}: a file of words is needed, one a line; nothing is there: check the path.")
+    if not path.exists() or path.is_dir():
+        there = "a folder" if path.is_dir() else "nothing"
+        raise InputError(f"{path}: a file of words is needed, one a line; {there} is there: check the path.")
     try:
         with open_bytes(path) as stream:
             lines = stream.read().decode("utf-8-sig").splitlines()

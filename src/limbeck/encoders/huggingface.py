@@ -167,6 +167,18 @@ class HuggingFaceEncoder:
         made.__dict__.pop("fingerprint", None)
         return made
 
+    def with_random_weights(self, seed: int) -> HuggingFaceEncoder:
+        """The same encoder with the weights that its model has before training, drawn from the seed."""
+        made = copy(self)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            fresh = type(self._model)(self._model.config)
+        made._model = fresh.to(device=self._device, dtype=self._dtype).eval()
+        made._table = made._model.get_input_embeddings().weight
+        for known in ("fingerprint", "model_fingerprint"):
+            made.__dict__.pop(known, None)
+        return made
+
     def describe(self) -> dict[str, Any]:
         """Every setting that a reader needs to make the same vectors."""
         prepare = self._prepare

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr
+from dataclasses import dataclass
 from difflib import get_close_matches
 from logging import ERROR, getLogger
 from pathlib import Path
@@ -43,9 +44,29 @@ def load_encoder(
     files, or from GGUF, which are data and run no code; a model that brings its own code needs
     `trust_remote_code`.
     """
-    folder, gguf = _find(source)
+    folder, _ = _find(source)
     if folder is not None and is_bilm_folder(folder):
         return _load_bilm(folder, name=name, stack=stack, **settings)
+    parts = load_parts(source, revision=revision, trust_remote_code=trust_remote_code, stack=stack)
+    return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, stack=stack, **settings)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A model of transformers and its tokenizer, as loaded, and what they are called."""
+
+    model: Any
+    tokenizer: Any
+    name: str
+
+
+def load_parts(
+    source: str | Path, *, revision: str | None = None, trust_remote_code: bool = False, stack: str = "encoder"
+) -> Parts:
+    """What `load_encoder` makes an encoder of, for those who train or look inside."""
+    folder, gguf = _find(source)
+    if folder is not None and is_bilm_folder(folder):
+        raise UsageError(f"{source} is a biLM; a model of transformers is needed here: give another one.")
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if folder is not None:
         options["local_files_only"] = True
@@ -59,12 +80,11 @@ def load_encoder(
         _check(folder)
     where = str(folder or source)
     # A GGUF file's progress bar listens to nobody, so there standard error is held back.
-    with _quiet(bars=folder is None and sys.stderr.isatty()), redirect_stderr(io.StringIO()) if gguf else nullcontext():
+    with quiet(bars=folder is None and sys.stderr.isatty()), redirect_stderr(io.StringIO()) if gguf else nullcontext():
         tokenizer = _load("tokenizer", where, options)
         model = _load("model", where, options, stack=stack)
-    if name is None:
-        name = str(source) if folder is None else (Path(gguf).stem if gguf else folder.absolute().name)
-    return HuggingFaceEncoder(model, tokenizer, name=name, stack=stack, **settings)
+    name = str(source) if folder is None else (Path(gguf).stem if gguf else folder.absolute().name)
+    return Parts(model, tokenizer, name)
 
 
 def check_model(source: str | Path) -> None:
@@ -163,7 +183,7 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
 
 
 @contextmanager
-def _quiet(*, bars: bool) -> Iterator[None]:
+def quiet(*, bars: bool) -> Iterator[None]:
     """Keep the libraries' reports off the user's terminal, and their bars unless something is downloaded."""
     from transformers.utils import logging
 

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
 from limbeck.evaluate.analogy_search import METHODS, Method, answered
+from limbeck.evaluate.item_score import Again, Mask
 from limbeck.evaluate.word_task import Questions
-from limbeck.evaluate.wordsim import Case, Fallback, ask, spellings
+from limbeck.evaluate.wordsim import Fallback, ask
+from limbeck.vectors.nearest import unit_rows
+from limbeck.vectors.sentences import Case, spellings
 
 Floats = NDArray[np.float32]
 AnalogyOutOfVocabulary = Literal["wrong", "drop", "mean", "zero", "fallback"]
@@ -28,7 +31,8 @@ class Outcomes:
     found: NDArray[np.float64]
     dropped: Mapping[str, int]
     settings: Mapping[str, str | int]
-    again: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None
+    known: Sequence[Mask] = ()
+    again: Again | None = None
 
 
 def solve_analogies(
@@ -73,7 +77,7 @@ def solve_analogies(
     own = rows >= 0
     if oov == "fallback" and fallback is not None:
         matrix, rows = _with_fallback(matrix, rows, [spelt[word] for word in asked], fallback)
-    vectors = _unit(matrix[rows])
+    vectors = unit_rows(matrix[rows])
     vectors[rows < 0] = _mean(matrix) if oov == "mean" else 0.0
 
     place = {word: number for number, word in enumerate(asked)}
@@ -116,15 +120,9 @@ def _with_fallback(
     return (np.concatenate([matrix, np.stack(vectors)]) if vectors else matrix), rows
 
 
-def _unit(matrix: Floats) -> Floats:
-    """Rows of length 1; those that are zero stay so."""
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.asarray(matrix / np.where(norms > 0, norms, 1), dtype=np.float32)
-
-
 def _mean(matrix: Floats) -> Floats:
     """Mean of the unit vectors, not made of length 1 again: as published tools have it."""
     total = np.zeros(matrix.shape[1])
     for start in range(0, len(matrix), 4096):
-        total += _unit(matrix[start : start + 4096]).sum(axis=0, dtype=np.float64)
+        total += unit_rows(matrix[start : start + 4096]).sum(axis=0, dtype=np.float64)
     return np.asarray(total / max(len(matrix), 1), dtype=np.float32)

@@ -13,6 +13,7 @@ from limbeck.evaluate.word_task import Categories
 from limbeck.evaluate.word_vectors import WordTable
 from limbeck.extras import need
 from limbeck.seeds import seed_of
+from limbeck.vectors.nearest import unit_rows
 
 HONEST, BEST = "purity", "purity, best of six"
 STARTS = 10  #: clusterings whose purities are averaged
@@ -36,7 +37,7 @@ def put_into_clusters(
     purity               k-means on unit vectors, mean over 10 seeds: one method, chosen before any label was seen
     purity, best of six  the best, by these very labels, of Ward's, average and complete linkage by cosine and Euclidean
                          distance, and k-means (the best of 10 starts): what word-embeddings-benchmarks reports
-                         (FIDELITY §6a.6). It is never below any of the six, and no vectors for new words can be had so
+                         (docs/fidelity.md §6). It is never below any of the six, and new words have none to choose by
 
     best_first   which of the two comes first
     normalize    whether vectors are made of length 1
@@ -49,9 +50,8 @@ def put_into_clusters(
     words = list(classes_of)
     place = {word: row for row, word in enumerate(words)}
     seen = table.look_up(words)
-    norms = np.linalg.norm(seen.matrix, axis=1)
-    unit = seen.matrix / np.where(norms > 0, norms, 1.0)[:, None] if normalize else seen.matrix
-    usable = np.ones(len(words), dtype=bool) if table.oov in ("zero", "mean") else norms > 0
+    x = unit_rows(seen.matrix) if normalize else seen.matrix.astype(np.float32)  # half the time of float64
+    usable = table.usable(seen)
 
     rows = np.array([place[word] for word in categories.words], dtype=np.int64)  # of each entry its word
     first = np.zeros(len(rows), dtype=bool)
@@ -62,7 +62,6 @@ def put_into_clusters(
     labels = np.array([names[name] for name in categories.classes], dtype=np.int64)
     kept = np.flatnonzero(counted)
 
-    x = unit.astype(np.float32)  # half the time of float64
     ways = {BEST: _best, HONEST: _settled} if best_first else {HONEST: _settled, BEST: _best}
 
     def of_entries(which: Ints, way: Callable[[Vectors, Ints, int], Vectors]) -> Vectors:
@@ -83,9 +82,8 @@ def put_into_clusters(
         ZERO: int((seen.there[rows] & ~usable[rows] & single).sum()),
     }
     told: dict[str, str | int] = {"oov": table.oov, "case": table.case, "starts": STARTS, "classes": len(names)}
-    return Outcomes(
-        outcomes, seen.found[rows].astype(np.float64), dropped, told, lambda which: of_entries(which, asked)
-    )
+    found = seen.found[rows].astype(np.float64)
+    return Outcomes(outcomes, found, dropped, told, again=lambda which, _: of_entries(which, asked))
 
 
 def purity(labels: Ints, clusters: Ints) -> float:

@@ -18,7 +18,8 @@ from limbeck.evaluate.scoring import check_choices, score_of
 from limbeck.evaluate.significance import DRAWS, Comparison, Test
 from limbeck.evaluate.sts import Aggregation, Missing, combine, sentence_similarities
 from limbeck.evaluate.task import Pairs, Task
-from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, word_similarities
+from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, word_similarities
+from limbeck.vectors.sentences import Case
 
 
 def evaluate(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,10 @@ from limbeck.evaluate.significance import DRAWS, Comparison
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+#: how items (by number), of each of them those parts alone that are true, come out without the others
+Again = Callable[[Rows, Sequence[Mask]], Floats]
+FEWEST = 10  #: items that both have; of fewer a bootstrap tells too little for a p
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,9 @@ class ItemScore:
     settings          the policies followed
     estimates         every mean: by metric, aggregation ("mean"), and part ("" for the whole)
     rows, outcomes    of the n items: their numbers in the task, and how each came out
-    again             how some of them come out without the others, where that matters: words are clustered anew
+    known             of each item of the task which of its parts have vectors, where it has any: a relation's pairs
+    again             how some of them come out without the others, where that matters: words are clustered anew,
+                      relations rated by some of their pairs
     """
 
     task: str
@@ -48,7 +54,8 @@ class ItemScore:
     rows: Rows = field(repr=False)
     outcomes: Floats = field(repr=False)
     aggregation: str = "mean"
-    again: Callable[[Rows], Floats] | None = field(default=None, repr=False)
+    known: Sequence[Mask] = field(default=(), repr=False)
+    again: Again | None = field(default=None, repr=False)
 
     @property
     def parts(self) -> dict[str, Estimate]:
@@ -71,7 +78,8 @@ def item_score(
     dropped: Mapping[str, int],
     settings: Mapping[str, str | int],
     notes: tuple[str, ...] = (),
-    again: Callable[[Rows], Floats] | None = None,
+    known: Sequence[Mask] = (),
+    again: Again | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> ItemScore:
@@ -106,6 +114,7 @@ def item_score(
         estimates=estimates,
         rows=kept,
         outcomes=outcomes[metric][kept],
+        known=known,
         again=again,
     )
 
@@ -113,7 +122,8 @@ def item_score(
 def compare_items(a: ItemScore, b: ItemScore, *, draws: int = DRAWS, seed: int = 0) -> Comparison:
     """How much higher a's mean is than b's, on the items that both have; items are resampled for both alike.
 
-    Where an item's outcome depends on which others are there, both are made anew of these items alone.
+    Where an item's outcome depends on which others are there, both are made anew of these items alone; where items have
+    parts, of those parts alone that both know. Of fewer than ten items no p is made.
     """
     if (a.task, a.total, a.metric) != (b.task, b.total, b.metric):
         raise UsageError(
@@ -121,13 +131,22 @@ def compare_items(a: ItemScore, b: ItemScore, *, draws: int = DRAWS, seed: int =
             f"{b.task} ({b.total}, {b.metric}): evaluate both alike."
         )
     rows, in_a, in_b = np.intersect1d(a.rows, b.rows, assume_unique=True, return_indices=True)
-    sides = [
-        score.outcomes[at] if score.again is None or len(at) == score.n else score.again(rows)
-        for score, at in ((a, in_a), (b, in_b))
-    ]
-    observed = float(sides[0].mean() - sides[1].mean()) if len(rows) else float("nan")
-    drawn = significance.mean_draws(sides, draws=draws, seed=seed)
-    return significance.from_bootstrap(observed, drawn[0] - drawn[1], n=len(rows))
+    shared = [a.known[row] & b.known[row] for row in rows.tolist()] if a.known and b.known else []
+    sides = np.stack([_alone(score, at, rows, shared) for score, at in ((a, in_a), (b, in_b))])
+    sides = sides[:, ~np.isnan(sides).any(axis=0)]  # an item may be undefined by the parts that both know
+    n = sides.shape[1]
+    observed = float(sides[0].mean() - sides[1].mean()) if n else float("nan")
+    drawn = significance.mean_draws(list(sides), draws=draws, seed=seed)
+    found = significance.from_bootstrap(observed, drawn[0] - drawn[1], n=n)
+    return found if n >= FEWEST else replace(found, p=float("nan"))
+
+
+def _alone(score: ItemScore, at: Rows, rows: Rows, shared: Sequence[Mask]) -> Floats:
+    """How the items of these rows, `at` in the score, come out without others, and without parts not shared."""
+    whole = all(np.array_equal(score.known[row], mask) for row, mask in zip(rows.tolist(), shared, strict=False))
+    if score.again is None or (len(at) == score.n and whole):
+        return score.outcomes[at]
+    return score.again(rows, shared)
 
 
 def _estimate(values: Floats, found: Floats, *, draws: int, seed: int, name: str) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from limbeck.evaluate.significance import DRAWS, Comparison
 #: the sets over which Gupta & Jaggi (2021) average, and others after them
 FIVE = ("rg-65", "ws-353", "simlex-999", "simverb-3500", "rw")
 FIVE_NAME = "mean of five"
+FEWEST = 20  #: pairs or items that a set must have scored to be part of a mean; fewer are no ground for it
 Floats = NDArray[np.float64]
 
 
@@ -77,7 +78,8 @@ def compare_means(
 ) -> Comparison:
     """How much higher a's mean over several sets is than b's: paired bootstrap, pairs resampled within each set.
 
-    a, b  scores of two targets on the same sets, in any order; each set is compared on the pairs that both have
+    a, b  scores of two targets on the same sets, in any order; each set is compared on the pairs that both have. Where
+          these are fewer than 20 in one of them, the difference is NaN
     """
     ours, theirs = _by_task(a), _by_task(b)
     if set(ours) != set(theirs) or not ours:
@@ -85,7 +87,9 @@ def compare_means(
             f"Two means are compared over the same sets, got {', '.join(ours) or 'none'} and "
             f"{', '.join(theirs) or 'none'}: evaluate both on the same."
         )
-    observed, drawn, n = [], [], 0
+    observed: list[float] = []
+    drawn: list[Floats] = []
+    n, few = 0, False
     for task, one in ours.items():
         other = theirs[task]
         rows = np.intersect1d(one.rows, other.rows, assume_unique=True)
@@ -95,21 +99,37 @@ def compare_means(
         observed.append(_of(one, rows) - _of(other, rows))
         drawn.append(_drawn([one, other], rows, draws=draws, seed=seed))
         n += len(rows)
+        few = few or len(rows) < FEWEST
+    if few:  # a set that both have too little of decides nothing
+        nan = float("nan")
+        return Comparison(nan, nan, nan, nan, n, "bootstrap")
     means = _mean(drawn)
     return significance.from_bootstrap(float(np.mean(observed)), means[0] - means[1], n=n)
 
 
 def means_of_five(scores: Sequence[Score], *, draws: int = DRAWS, seed: int = 0) -> list[MeanScore]:
-    """For each target that has all of the five sets, and alone by one metric, its mean over them."""
+    """For each target that has all of the five sets, and alone by one metric, its mean over them.
+
+    Where a set has too few pairs scored, the mean is undefined: one over four sets would be another.
+    """
     by_target: dict[str, dict[str, Score]] = {}
     for score in scores:
         if score.task in FIVE:
             by_target.setdefault(score.target, {})[score.task] = score
     return [
-        mean_score([own[task] for task in FIVE], draws=draws, seed=seed)
+        _checked(mean_score([own[task] for task in FIVE], draws=draws, seed=seed))
         for own in by_target.values()
         if len(own) == len(FIVE)
     ]
+
+
+def _checked(mean: MeanScore) -> MeanScore:
+    few = [f"{score.task} {score.n}" for score in mean.scores if score.n < FEWEST]
+    if not few:
+        return mean
+    nan = float("nan")
+    note = f"undefined for {mean.target}: fewer than {FEWEST} pairs are scored ({', '.join(few)})"
+    return replace(mean, value=nan, low=nan, high=nan, notes=(*mean.notes, note))
 
 
 def _by_task(scores: MeanScore | Mapping[str, Score] | Iterable[Score]) -> dict[str, Score]:

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from limbeck.encoded import add_rows
 from limbeck.errors import InputError
+from limbeck.vectors.sentences import add_to_texts, means_of
 
 Weights = NDArray[np.float64]
+ROWS_AT_ONCE = 1 << 15  #: rows in float64 at a time
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class TextRows:
 
         With weights the sum of weighted rows by their number, as SIF has it.
         """
-        wide = rows.to(torch.float64).unsqueeze(0)
-        if self.weights is not None:
-            wide = wide * torch.from_numpy(self.weights).unsqueeze(1)
-        sums = add_rows(wide.new_zeros(1, self.count, rows.shape[1]), self.texts, wide)[0]
-        sizes = torch.from_numpy(np.bincount(self.texts, minlength=self.count)).clamp_(min=1)
-        return sums / sizes.unsqueeze(1)
+        sums = np.zeros((self.count, rows.shape[1]))
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            weights = None if self.weights is None else self.weights[part]
+            add_to_texts(sums, self.texts[part], rows[part].to(torch.float64).numpy(), weights)
+        return torch.from_numpy(means_of(sums, np.bincount(self.texts, minlength=self.count)))
 
     def repeated(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers of the rows, those of text t `times[t]` times: as a list of all a task's sentences has them."""

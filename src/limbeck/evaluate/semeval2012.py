@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 from limbeck.errors import choose
 from limbeck.evaluate.analogy import Outcomes
 from limbeck.evaluate.correlation import correlation
-from limbeck.evaluate.word_task import Relations
+from limbeck.evaluate.item_score import Mask
+from limbeck.evaluate.word_task import Relation, Relations
 from limbeck.evaluate.word_vectors import WordTable
+from limbeck.vectors.nearest import unit_rows
 
 Likeness = Literal["cosine", "dot"]
 UNKNOWN = "rated pairs of which a word has no vector"
@@ -31,8 +34,8 @@ def rate_relations(
     The score of a pair (x, y) is the likeness of x − y and x̄ − ȳ, with x̄ and ȳ the means of the typical pairs' first
     and second words, all of unit vectors unless `normalize` is off.
 
-    likeness           "cosine", or "dot": the product, as in word-embeddings-benchmarks (FIDELITY §6a.5), which long
-                       differences win
+    likeness           "cosine", or "dot": the product, as in word-embeddings-benchmarks (docs/fidelity.md §6), which
+                       long differences win
     undefined_is_zero  count a relation whose correlation is undefined as 0, as there, instead of leaving it out
     """
     choose(likeness, get_args(Likeness), what="likeness")
@@ -40,37 +43,48 @@ def rate_relations(
     words = list(dict.fromkeys(word for pair in pairs for word in pair))
     place = {word: row for row, word in enumerate(words)}
     seen = table.look_up(words)
-    norms = np.linalg.norm(seen.matrix, axis=1)
-    unit = seen.matrix / np.where(norms > 0, norms, 1.0)[:, None] if normalize else seen.matrix
-    usable = np.ones(len(words), dtype=bool) if table.oov in ("zero", "mean") else norms > 0
+    unit = unit_rows(seen.matrix, dtype=np.float64) if normalize else seen.matrix
+    usable = table.usable(seen)
 
-    def rows(of: list[tuple[str, str]]) -> NDArray[np.int64]:
+    def rows(of: Sequence[tuple[str, str]]) -> NDArray[np.int64]:
         return np.array([[place[x], place[y]] for x, y in of], dtype=np.int64).reshape(-1, 2)
 
-    values: dict[Likeness, list[float]] = {"cosine": [], "dot": []}
-    found, unknown = [], 0
-    for one in relations.relations:
-        typical, rated = rows(list(one.prototypes)), rows(list(one.pairs))
-        found.append(float(seen.found[rated].all(axis=1).mean()))
-        kept = np.flatnonzero(usable[rated].all(axis=1))
-        unknown += len(rated) - len(kept)
-        typical = typical[usable[typical].all(axis=1)]
+    def rate(one: Relation, kept: Mask) -> dict[Likeness, float]:
+        """By the pairs that are kept, typical and then rated ones."""
+        split = len(one.prototypes)
+        typical, rated = rows(one.prototypes)[kept[:split]], rows(one.pairs)[kept[split:]]
         if not len(typical):
-            for way in values:
-                values[way].append(float("nan"))
-            continue
+            return {"cosine": float("nan"), "dot": float("nan")}
         offset = unit[typical[:, 0]].mean(axis=0) - unit[typical[:, 1]].mean(axis=0)
-        differences = unit[rated[kept, 0]] - unit[rated[kept, 1]]
+        differences = unit[rated[:, 0]] - unit[rated[:, 1]]
         products = differences @ offset
         lengths = np.linalg.norm(differences, axis=1) * np.linalg.norm(offset)
         cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-        for way, scores in (("cosine", cosines), ("dot", products)):
-            values[way].append(correlation(scores, one.gold[kept], metric="spearman"))
+        gold = one.gold[kept[split:]]
+        return {
+            "cosine": correlation(cosines, gold, metric="spearman"),
+            "dot": correlation(products, gold, metric="spearman"),
+        }
+
+    def again(which: NDArray[np.int64], kept: Sequence[Mask]) -> NDArray[np.float64]:
+        both = zip(which.tolist(), kept, strict=True)
+        return defined(np.array([rate(relations.relations[number], mask)[likeness] for number, mask in both]))
+
+    def defined(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.nan_to_num(values, nan=0.0) if undefined_is_zero else values
+
+    of_pairs = [rows([*one.prototypes, *one.pairs]) for one in relations.relations]
+    known = [usable[both[:, 0]] & usable[both[:, 1]] for both in of_pairs]
+    made = [rate(one, kept) for one, kept in zip(relations.relations, known, strict=True)]
     outcomes: dict[str, NDArray[np.float64]] = {}
-    for way in sorted(values, key=lambda way: way != likeness):
-        column = np.array(values[way], dtype=np.float64)
-        outcomes[f"spearman, {way}"] = np.nan_to_num(column, nan=0.0) if undefined_is_zero else column
-    lost = int(np.isnan(outcomes[f"spearman, {likeness}"]).sum())
+    for way in sorted(get_args(Likeness), key=lambda way: way != likeness):
+        outcomes[f"spearman, {way}"] = defined(np.array([one[way] for one in made], dtype=np.float64))
+    found = [float(seen.found[rows(one.pairs)].all(axis=1).mean()) for one in relations.relations]
+    left = zip(relations.relations, known, strict=True)
+    dropped = {
+        UNKNOWN: sum(int((~kept[len(one.prototypes) :]).sum()) for one, kept in left),
+        UNDEFINED: int(np.isnan(outcomes[f"spearman, {likeness}"]).sum()),
+    }
     told: dict[str, str | int] = {"oov": table.oov, "case": table.case}
     told |= {"words": len(words), "words_found": int(seen.found.sum())}
-    return Outcomes(outcomes, np.array(found, dtype=np.float64), {UNKNOWN: unknown, UNDEFINED: lost}, told)
+    return Outcomes(outcomes, np.array(found, dtype=np.float64), dropped, told, known, again)

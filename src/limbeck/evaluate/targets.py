@@ -19,10 +19,20 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.encoders.table import table_fingerprint
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.rows import TextRows
-from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, ask, check_policy, mean_of, spellings
+from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, ask, check_policy, mean_of
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
-from limbeck.vectors.sentences import Weighting, first_direction, word_weights
+from limbeck.vectors.sentences import (
+    OF_THE_TABLE,
+    Case,
+    Frequencies,
+    Weighting,
+    find_words,
+    first_direction,
+    frequencies,
+    spellings,
+    without,
+)
 from limbeck.vectors.static import StaticVectors
 
 BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
@@ -136,6 +146,7 @@ class TableTarget:
     weighting "mean" of a text's words, or "sif": weights a / (a + p(w)), and the first direction of all texts of a task
               taken out of each, see `limbeck.vectors.sentences`; of texts alone, a word's vector is what it is
     counts    of words, for p(w); the vectors' own unless said
+    total     words of the text that was counted; what the vectors know of it, else the sum of the counts, unless said
     """
 
     vectors: StaticVectors
@@ -147,12 +158,13 @@ class TableTarget:
     lowercase: bool = False
     weighting: Weighting = "mean"
     counts: Mapping[str, int] | None = None
+    total: int | None = None
     a: float = 1e-3
 
     def __post_init__(self) -> None:
         check_policy(self.oov, self.case, self.fallback)
         if choose(self.weighting, get_args(Weighting), what="weighting") == "sif":
-            _ = self._weights  # refuses vectors without counts before anything is done
+            _ = self._frequencies  # refuses vectors without counts before anything is done
 
     @property
     def model(self) -> str:
@@ -182,6 +194,7 @@ class TableTarget:
                 "lowercase": self.lowercase,
                 "language": self.language,
                 "weighting": self.weighting,
+                **self._told,
             },
         }
 
@@ -205,15 +218,14 @@ class TableTarget:
         numbers = np.array([number for number, _ in kept], dtype=np.int64)
         weights = None
         if self.weighting == "sif":
-            told |= {"weighting": "sif", "a": str(self.a)}
+            told |= {"weighting": "sif", **self._told}
             # what stands in for a word that is not there was never counted: p(w) = 0
             weights = np.where(rows >= 0, self._weights[rows], 1.0) if len(rows) else np.empty(0)
         return TextRows(self.layers, torch.from_numpy(matrix).unsqueeze(0), numbers, len(texts), told, weights)
 
     def finish(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """The vectors (texts, d) of all texts of a task after what they have in common is taken out, with "sif"."""
-        direction = first_direction(means) if self.weighting == "sif" else None
-        return means if direction is None else means - np.outer(means @ direction, direction)
+        return without(means, first_direction(means) if self.weighting == "sif" else None)
 
     def split(self, texts: Sequence[str]) -> list[Sequence[str]]:
         """The words of each text."""
@@ -222,13 +234,9 @@ class TableTarget:
 
     def look_up(self, words: Iterable[str]) -> tuple[dict[str, int], dict[str, NDArray[np.float64]]]:
         """Of each word its row in the table, −1 for none; and what stands in the place of some that have none."""
-        places: dict[str, int] = {}
-        stand_ins: dict[str, NDArray[np.float64]] = {}
-        for word in words:
-            places[word] = next((self.vectors.index(w) for w in spellings(word, self.case) if w in self.vectors), -1)
-            if places[word] < 0 and (vector := self._instead(word)) is not None:
-                stand_ins[word] = vector
-        return places, stand_ins
+        places = find_words(self.vectors, words, self.case)
+        missing = {word: self._instead(word) for word, place in places.items() if place < 0}
+        return places, {word: vector for word, vector in missing.items() if vector is not None}
 
     def words(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The vectors that a look-up of these words can meet, by spelling; of all words where their mean counts."""
@@ -237,9 +245,23 @@ class TableTarget:
         met = dict.fromkeys(spelling for word in words for spelling in spellings(word, self.case))
         return {word: self.vectors[word] for word in met if word in self.vectors}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of all its scores should know."""
+        return () if self.weighting == "mean" or self._frequencies.of_text else (OF_THE_TABLE,)
+
+    @property
+    def _told(self) -> dict[str, str]:
+        """How words are weighted, for tables; text, since numbers are summed there."""
+        return {"a": str(self.a), "of_words": str(self._frequencies.total)} if self.weighting == "sif" else {}
+
+    @cached_property
+    def _frequencies(self) -> Frequencies:
+        return frequencies(self.vectors, self.counts, self.total)
+
     @cached_property
     def _weights(self) -> NDArray[np.float64]:
-        return word_weights(self.vectors, self.a, self.counts)
+        return self._frequencies.weights(self.a)
 
     @cached_property
     def _mean(self) -> NDArray[np.float64]:

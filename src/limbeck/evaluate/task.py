@@ -97,6 +97,7 @@ class Task:
     licence: str = ""
     citation: str = ""
     source: str = ""
+    part_of: str = ""
 
     @property
     def expected(self) -> int | None:

@@ -1,15 +1,14 @@
 """Word tasks as word-embeddings-benchmarks ("web") scores them, for figures that were published with it.
 
-FIDELITY §6a: vectors are lower-cased and made of length 1 when they are loaded, every missing word is the mean of all
-vectors, nothing is left out; questions of analogies are lower-cased and lose what is neither letter nor digit, - or _;
-relations are scored by product over all 79; categories by the best of six clusterings. See `docs/evaluate.md` for what
-that does to a score.
+Vectors are lower-cased and made of length 1 when they are loaded, every missing word is the mean of all vectors,
+nothing is left out; questions of analogies are lower-cased and lose what is neither letter nor digit, - or _;
+relations are scored by product over all 79; categories by the best of six clusterings (docs/fidelity.md §6). See
+`docs/evaluate.md` for what that does to a score.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
+from limbeck.vectors.nearest import unit_rows
 from limbeck.vectors.static import StaticVectors
 
 PRESETS = ("web",)
@@ -28,9 +27,8 @@ def as_loaded(vectors: StaticVectors) -> StaticVectors:
         if lower not in rows or word == lower:
             rows[lower] = row
     chosen = sorted(rows.items(), key=lambda item: item[1])
-    matrix = vectors.matrix[[row for _, row in chosen]].astype(np.float32)
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return StaticVectors([word for word, _ in chosen], matrix / np.where(norms > 0, norms, 1.0), notes=vectors.notes)
+    matrix = unit_rows(vectors.matrix[[row for _, row in chosen]])
+    return StaticVectors([word for word, _ in chosen], matrix, notes=vectors.notes)
 
 
 def spell(word: str) -> str:

@@ -20,7 +20,8 @@ from limbeck.evaluate.targets import TableTarget, Target, as_target
 from limbeck.evaluate.web import PRESETS, as_loaded, spell
 from limbeck.evaluate.word_task import Categories, Items, Questions, Relations, WordTask
 from limbeck.evaluate.word_vectors import Setting, repaired_tables, word_tables
-from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary
+from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary
+from limbeck.vectors.sentences import Case
 from limbeck.vectors.static import StaticVectors
 
 Preset = Literal["web"]
@@ -116,6 +117,7 @@ def word_scores(
             settings={**({"preset": wishes.preset} if wishes.preset else {}), **found.settings, "layer": layer}
             | ({"repair": name} if name else {}),
             notes=notes,
+            known=found.known,
             again=found.again,
             draws=draws,
             seed=seed,

@@ -109,6 +109,7 @@ class WordTask:
     licence: str = ""
     citation: str = ""
     source: str = ""
+    part_of: str = ""
 
     def read(self) -> tuple[Items, tuple[str, ...]]:
         """All items, and what differs from the release; a line that cannot be read is an InputError that names it."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from limbeck.evaluate.rows import fitted_on, is_fitted, repaired
 from limbeck.evaluate.targets import TableTarget, Target, repair_for
-from limbeck.evaluate.wordsim import Case, Fallback, OutOfVocabulary, Seen, WordVectors, ask, look_up
+from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, Seen, WordVectors, ask, look_up
+from limbeck.vectors.sentences import Case
 
 Setting = tuple[str, str]  # layer, name of the repair
 
@@ -29,6 +30,13 @@ class WordTable:
 
     def look_up(self, words: Sequence[str]) -> Seen:
         return look_up(words, self.vectors, oov=self.oov, case=self.case, fallback=self.fallback)
+
+    def usable(self, seen: Seen) -> NDArray[np.bool_]:
+        """Which of the words a task can be made of: all where something stands in for a vector, else those not zero."""
+        if self.oov in ("zero", "mean"):
+            return np.ones(len(seen.matrix), dtype=bool)
+        usable: NDArray[np.bool_] = np.linalg.norm(seen.matrix, axis=1) > 0
+        return usable
 
 
 def word_tables(

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.correlation import cosines
 from limbeck.evaluate.similarities import Similarities
+from limbeck.vectors.sentences import Case, spellings
 from limbeck.vectors.static import StaticVectors
 
 OutOfVocabulary = Literal["drop", "mean", "zero", "fallback"]
-Case = Literal["either", "keep", "lower"]
 Vector = NDArray[np.float64]
 NOT_FOUND = "a word has no vector"
 ZERO = "a word's vector is zero"
@@ -83,7 +83,7 @@ class Seen:
     """Vectors of some words under a policy.
 
     matrix  (words, d) zeros for a word without any
-    found   (words,) whether the target itself had a vector
+    found   (words,) whether the target itself had a vector other than zero, which has no cosine
     there   (words,) whether there is one, its own or what stands in for it
     """
 
@@ -114,7 +114,8 @@ def look_up(
         used = [mean if vector is None else vector for vector in own]
     elif fallback is not None:
         used = [ask(word, fallback) if vector is None else vector for word, vector in zip(words, own, strict=True)]
-    found, there = (np.array([vector is not None for vector in side], dtype=bool) for side in (own, used))
+    found = np.array([vector is not None and bool(vector.any()) for vector in own], dtype=bool)
+    there = np.array([vector is not None for vector in used], dtype=bool)
     return Seen(_matrix(words, used), found, there)
 
 
@@ -124,20 +125,6 @@ def check_policy(oov: str, case: str, fallback: Fallback | None) -> None:
     choose(case, get_args(Case), what="case")
     if (oov == "fallback") != (fallback is not None):
         raise UsageError("oov='fallback' and a fallback go together, got one without the other: give both or neither.")
-
-
-def spellings(word: str, case: Case) -> tuple[str, ...]:
-    """Under which spellings a word is looked up, one after the other.
-
-    Several words in one are looked up with _ between them too, as many files have them, unless the case is kept.
-
-    >>> spellings("New York", "either")
-    ('New York', 'New_York', 'new york', 'new_york')
-    """
-    if case == "keep":
-        return (word,)
-    cased = (word.lower(),) if case == "lower" else tuple(dict.fromkeys((word, word.lower())))
-    return tuple(dict.fromkeys(form for one in cased for form in (one, one.replace(" ", "_"))))
 
 
 def _look_up(word: str, vectors: WordVectors, case: Case) -> Vector | None:

@@ -401,8 +401,16 @@ class Fewer:
     most: int
     seed: int
 
-    def read(self, split: str | None = None) -> ClassifySet:
-        found = self.task.read(split)
+    @property
+    def name(self) -> str:
+        return self.task.name
+
+    @property
+    def kind(self) -> str:
+        return self.task.kind
+
+    def read(self, split: str | None = None, *, seed: int = 0) -> ClassifySet:
+        found = self.task.read(split, seed=seed)
         count = len(found.test)
         if count <= self.most:
             return found

@@ -101,10 +101,12 @@ def draw_size(parents: Parents, numbers: Parents) -> Figure:
     """Figure 1: scores by size of the text."""
     shown = _with(parents, "size")
     looks = {one.name: line_of(at) for at, one in enumerate(shown)}
-    kinds: dict[str, dict[str, Any]] = {
-        METHODS[AVERAGE]: {"color": QUIET, "linewidth": 2.0, "linestyle": "-"},
-        METHODS[PARAGRAPH]: {"color": QUIET, "linewidth": 2.0, "linestyle": (0, (4, 2))},
+    # methods by line and by marker, since a curve of one size has no line
+    ways: dict[str, dict[str, Any]] = {
+        AVERAGE: {"linestyle": "-", "marker": "o", "markersize": 5.0},
+        PARAGRAPH: {"linestyle": (0, (4, 2)), "marker": "s", "markersize": 5.0, "markerfacecolor": "white"},
     }
+    kinds = {METHODS[method]: {"color": QUIET, "linewidth": 2.0, **way} for method, way in ways.items()}
     figure, panels = lay_out(
         [],
         "More text",
@@ -112,14 +114,14 @@ def draw_size(parents: Parents, numbers: Parents) -> Figure:
         "over contexts at its best layer.",
         grid=Grid(2, 3.6, [2.7]),
         panels=2,
-        keys=[keys_of(looks), keys_of(kinds)],
+        keys=[keys_of({name: look | {"marker": ""} for name, look in looks.items()}), keys_of(kinds)],
     )
     for axes, (name, title) in zip(panels, CURVES.items(), strict=True):
         values: list[Any] = []
         for one in shown:
-            for method, dashes in ((AVERAGE, "-"), (PARAGRAPH, (0, (4, 2)))):
+            for method, way in ways.items():
                 rows = [row for row in one.part("size").rows("scores") if (row["method"], row["set"]) == (method, name)]
-                look = looks[one.name] | {"linestyle": dashes}
+                look = looks[one.name] | way
                 x = [row["words"] for row in rows]
                 axes.plot(x, [row["value"] for row in rows], label=f"{one.name} {method}", **look)
                 band(axes, x, _column(rows, "low"), _column(rows, "high"), look["color"])

@@ -9,14 +9,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from limbeck.analyze.result import columns_of
 from limbeck.errors import InputError, LimbeckError
 from limbeck.evaluate.classifying.catalogue import SENTENCES, find_some, load_table
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.space_gather import family_name
 from limbeck.reproduce.space_subjects import Part, keep_part, kept_part
-from limbeck.reproduce.static_measures import Distilling, asked_for, file_part
-from limbeck.reproduce.static_scores import WordSets
-from limbeck.reproduce.static_subjects import PARTS, Parent
+from limbeck.reproduce.static_measures import ALIKE, Distilling
+from limbeck.reproduce.static_scores import WordSets, cosines_of, score_rows, scoreboard
+from limbeck.reproduce.static_subjects import FROZEN, PARTS, Parent
 from limbeck.reproduce.static_wanted import Wanted
 from limbeck.reproduce.table_sources import WORD_VECTORS
 from limbeck.vectors import StaticVectors
@@ -110,6 +111,7 @@ def account(distilling: Distilling) -> dict[str, Any]:
             "x2static": used,
             "baselines": asdict(distilling.baseline_settings()),
         },
+        "sentence_transformer": distilling.is_sentence_transformer,
         "dim": distilling.last_layer.dim,
         "counts": {"sentences": distilling.sentences},
         "source": {
@@ -124,3 +126,43 @@ def _needed(parts: dict[str, Part], missing: dict[str, str], name: str) -> Part:
     if name not in parts:
         raise CannotShow(missing.get(name, f"there are no numbers on the {PARTS[name]}"))
     return parts[name]
+
+
+def asked_for(part: str, distilling: Distilling) -> dict[str, Any]:
+    """Everything that decides a part's numbers: one that was kept for the same is not made again."""
+    wanted = distilling.wanted
+    sets = {**wanted.sets.told, **wanted.sets.other}
+    own: dict[str, list[Any]] = {
+        "similarity": [],
+        "size": [wanted.caps.sizes],
+        "contexts": [wanted.caps.sentences, ALIKE],
+        "classify": [list(wanted.classify), wanted.caps.train, wanted.caps.starts, FROZEN],
+    }
+    return {
+        "model": distilling.last_layer.fingerprint,
+        "text": distilling.corpus.fingerprint,
+        "encoder": dict(wanted.encoder),
+        "preset": wanted.preset,
+        "min_count": distilling.min_count,
+        "training": asdict(distilling.training()),
+        "baselines": asdict(distilling.baseline_settings()),
+        "sets": {name: len(pairs) for name, pairs in sets.items()},
+        "seed": wanted.seed,
+        "part": own[part],
+    }
+
+
+def file_part(vectors: StaticVectors, wanted: Wanted) -> Part:
+    """The scores of a file of vectors, on the pairs that it knows."""
+    sets = wanted.sets.told
+    lowered = _lower_cased(vectors)
+    board = scoreboard({("file", ""): cosines_of(lowered, sets)}, sets, seed=wanted.seed)
+    return Part({"scores": columns_of(score_rows(board, {})), "differences": {}}, {"vocabulary": len(vectors)})
+
+
+def _lower_cased(vectors: StaticVectors) -> Any:
+    """Words by their lower case, as MUSE reads them: of words that then are alike the first."""
+    place: dict[str, int] = {}
+    for row, word in enumerate(vectors.words):
+        place.setdefault(word.lower(), row)
+    return {word: vectors.matrix[row] for word, row in place.items()}

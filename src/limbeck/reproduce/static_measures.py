@@ -1,37 +1,22 @@
-"""The parts of a parent: its static vectors made by every method, and what they score."""
+"""The parts of a parent: scores of its static vectors by set, by size of the text, by context, in classification."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import asdict
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from limbeck.analyze.result import columns_of
-from limbeck.corpus import Corpus
-from limbeck.corpus.units import TextUnit
-from limbeck.distill.baselines import BASELINES, Settings, train_baseline
 from limbeck.distill.distilled import Distilled
-from limbeck.distill.settings import DistillSettings
-from limbeck.distill.wordlist import choose_words
-from limbeck.distill.x2static import Sent2Vec, X2Static, preset_named, train, word_source
-from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError
 from limbeck.evaluate.classifying import convolve
-from limbeck.evaluate.classifying.result import deviation
-from limbeck.evaluate.classifying.scores import resampled
-from limbeck.evaluate.significance import percentiles
 from limbeck.evaluate.task import Pairs
-from limbeck.reproduce.estimates import CannotShow, Floats
+from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.space_subjects import Part
-from limbeck.reproduce.static_rules import BEST, CHOSEN
+from limbeck.reproduce.static_classify import classification, classify_frozen
 from limbeck.reproduce.static_scores import (
-    DRAWS,
     Scoreboard,
     Way,
     all_pair_values,
@@ -40,159 +25,29 @@ from limbeck.reproduce.static_scores import (
     score_rows,
     scoreboard,
 )
-from limbeck.reproduce.static_subjects import AVERAGE, CBOW, MEAN, PARAGRAPH, SENT2VEC, SENTENCE, SKIPGRAM, TRAINED
-from limbeck.reproduce.static_wanted import Wanted
+from limbeck.reproduce.static_subjects import (
+    AVERAGE,
+    BEST,
+    CBOW,
+    CHOSEN,
+    FROZEN,
+    PARAGRAPH,
+    SENT2VEC,
+    SENTENCE,
+    SKIPGRAM,
+    TRAINED,
+)
+from limbeck.reproduce.static_vectors import ParentVectors
 from limbeck.run.distill import distill
-from limbeck.run.frequencies import EVERY_WORD
-from limbeck.run.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
-from limbeck.stream import Choice, Plan, TextSource, survey
-from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 
-EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 CURVE_PAIRS = 50  #: that a text must know for the curve by size to begin with it
-ONE_EPOCH: dict[str, Any] = {"epochs": 1, "learning_rate": 1e-2}  #: of X2Static where contexts are compared
+#: how vectors are trained, X2Static's and Sent2Vec's alike, where contexts are compared
+ALIKE: dict[str, Any] = {"epochs": 1, "learning_rate": 1e-2, "schedule": "constant"}
 
 
-class Distilling:
-    """One parent, the text, and the vectors that were made so far.
-
-    shared  vectors of the text's own, by dimension, which parents of one size have in common
-    """
-
-    def __init__(self, model: str, name: str, wanted: Wanted, shared: dict[int, dict[str, Any]]) -> None:
-        self.model, self.name, self.wanted, self.shared = model, name, wanted, shared
-        self._open = ExitStack()
-        self.workers = self._open.enter_context(Workers(wanted.workers))
-
-    def close(self) -> None:
-        self._open.close()
-
-    @cached_property
-    def corpus(self) -> Corpus:
-        text = {**self.wanted.text}
-        if self.preset.lowercase:  # §4.1: parents see lower-cased text, whatever they were trained on
-            text["lowercase"] = True
-        return self._open.enter_context(open_corpus(list(self.wanted.corpus), **text))
-
-    def encoder(self, layers: str | None = None) -> Encoder:
-        options = dict(self.wanted.encoder)
-        return open_encoder(self.model, **(options if layers is None else options | {"layers": layers}))
-
-    @cached_property
-    def every_layer(self) -> Encoder:
-        return self.encoder()
-
-    @cached_property
-    def last_layer(self) -> Encoder:
-        return self.encoder("-1")
-
-    # the text
-
-    @property
-    def preset(self) -> Any:
-        return preset_named(self.wanted.preset)
-
-    def source(self, corpus: Corpus, unit: TextUnit) -> TextSource:
-        budget = int(getattr(self.last_layer, "batch_tokens", None) or DEFAULT_BATCH_TOKENS)
-        return TextSource(corpus, self.last_layer, unit, budget)
-
-    def plan(self, source: TextSource) -> Plan:
-        """The words that occur often enough, in lower case: the paper's vocabulary."""
-        preset = self.preset
-        most = DistillSettings(min_count=self.min_count, max_words=preset.max_words)
-        whole = survey(source, choice=EVERYTHING, deduplicate=preset.deduplicate, workers=self.workers, progress=False)
-        return choose_words(whole, most, fold=True)[0]
-
-    @property
-    def min_count(self) -> int:
-        return self.wanted.caps.min_count if self.wanted.preset == "corrected" else int(self.preset.min_count)
-
-    def beginning(self, sentences: int) -> Corpus:
-        return Corpus.from_sentences(itertools.islice(self.corpus, sentences))
-
-    @cached_property
-    def sentences(self) -> int:
-        return sum(1 for _ in self.corpus)
-
-    # vectors
-
-    def averages(self, corpus: Corpus, layers: Encoder) -> dict[str, Distilled]:
-        """The average over contexts of every word of the sets that the text has, by layer."""
-        made = distill(
-            layers,
-            corpus,
-            methods=AVERAGE,
-            words=self.wanted.sets.words,
-            case="lower",
-            unseen="drop",
-            progress=self.wanted.progress,
-        )
-        return {one.layer: one for one in made.values()}
-
-    @cached_property
-    def without_text(self) -> dict[str, StaticVectors]:
-        """Every word of the sets without a context, by layer: in a sentence about nothing else, or alone."""
-        way = "frame" if self.wanted.preset == "corrected" else "word"
-        made = distill(self.every_layer, words=self.wanted.sets.words, methods=way, progress=self.wanted.progress)
-        return {one.layer: one.vectors for one in made.values()}
-
-    @cached_property
-    def of_whole_text(self) -> dict[TextUnit, StaticVectors]:
-        """X2Static with sentences and with paragraphs; several parts need them."""
-        units: tuple[TextUnit, ...] = ("sentence", "paragraph")
-        return {unit: self.x2static(self.corpus, unit) for unit in units}
-
-    @cached_property
-    def all_averages(self) -> dict[str, Distilled]:
-        return self.averages(self.corpus, self.every_layer)
-
-    def x2static(self, corpus: Corpus, unit: TextUnit, **changes: Any) -> StaticVectors:
-        source = self.source(corpus, unit)
-        plan = self.plan(source)
-        trained = train(source, plan, self.training(**changes), workers=self.workers, progress=self.wanted.progress)
-        return StaticVectors(plan.vocabulary.words, trained.matrix)
-
-    def training(self, **changes: Any) -> X2Static:
-        settings: X2Static = self.preset.training
-        if self.wanted.preset == "corrected" and self.wanted.caps.epochs:
-            changes = {"epochs": self.wanted.caps.epochs, **changes}
-        return settings.with_changes(seed=self.wanted.seed, **changes)
-
-    def baseline_settings(self) -> Settings:
-        return Settings(dim=self.last_layer.dim, seed=self.wanted.seed, **self.wanted.caps.baselines)
-
-    def trained(self) -> dict[str, Any]:
-        """Baselines of the text with the parent's dimensions, and why one is missing; trained once for each size."""
-        dim = self.last_layer.dim
-        if dim not in self.shared:
-            source = self.source(self.corpus, "sentence")
-            plan = self.plan(source)
-            how: dict[str, Any] = {"workers": self.workers, "progress": self.wanted.progress}
-            found: dict[str, Any] = {"vectors": {}, "unseen": {}, "missing": {}}
-            for method in BASELINES:
-                try:
-                    made = train_baseline(method, source, plan, self.baseline_settings(), **how)
-                except LimbeckError as error:
-                    found["missing"][method] = str(error).rstrip(".")
-                    continue
-                found["vectors"][method] = StaticVectors(plan.vocabulary.words, made.matrix)
-                found["unseen"][method] = made.unseen
-            found["vectors"][SENT2VEC] = self.sent2vec(self.corpus)
-            self.shared[dim] = found
-        return self.shared[dim]
-
-    def sent2vec(self, corpus: Corpus) -> StaticVectors:
-        """Sent2Vec's objective (eq. 2) on a text, with the parent's dimensions."""
-        source = word_source(corpus)
-        plan = self.plan(source)
-        settings = Sent2Vec(dim=self.last_layer.dim, seed=self.wanted.seed)
-        if "epochs" in self.wanted.caps.baselines:
-            settings = settings.with_changes(epochs=self.wanted.caps.baselines["epochs"])
-        trained = train(source, plan, settings, workers=self.workers, progress=self.wanted.progress)
-        return StaticVectors(plan.vocabulary.words, trained.matrix)
-
-    # parts
+class Distilling(ParentVectors):
+    """Every part of one parent; vectors that several parts need are made once."""
 
     def similarity(self) -> Part:
         """Tables 3 and 6."""
@@ -294,9 +149,9 @@ class Distilling:
         return Part({"scores": columns_of(rows)}, {"layer": layer})
 
     def contexts(self) -> Part:
-        """§3 and §3.1: other contexts than the mean over the sentence's words, on a part of the text, in one epoch.
+        """§3 and §3.1: other contexts than the mean over the sentence's words, on a part of the text.
 
-        A masked target costs a reading of its sentence, so no context has a second epoch; all learn faster instead.
+        A masked target costs a reading of its sentence, so all have one epoch and learn faster instead.
         """
         sets = self.wanted.sets.told
         number = min(self.sentences, self.wanted.caps.sentences)
@@ -305,12 +160,12 @@ class Distilling:
         missing = {}
         for context in ("words", "others", "masked"):
             try:
-                made[context, ""] = self.x2static(corpus, "sentence", context=context, **ONE_EPOCH)
+                made[context, ""] = self.x2static(corpus, "sentence", context=context, **ALIKE)
             except LimbeckError as error:
                 missing[context] = str(error).rstrip(".")
-        made[SENT2VEC, ""] = self.sent2vec(corpus)
+        made[SENT2VEC, ""] = self.sent2vec(corpus, **ALIKE)
         board = scoreboard({way: cosines_of(one, sets) for way, one in made.items()}, sets, seed=self.wanted.seed)
-        pairs = [("words", SENT2VEC), ("others", "words"), ("masked", "words")]
+        pairs = [("words", SENT2VEC), ("others", "words"), ("masked", "words"), ("masked", "others")]
         wanted = [(a, (a, ""), b, (b, "")) for a, b in pairs if (a, "") in made and (b, "") in made]
         tables = {
             "scores": columns_of(score_rows(board, {})),
@@ -342,6 +197,11 @@ class Distilling:
             }
             for method, one in vectors.items()
         }  # fmt: skip
+        results[FROZEN] = {
+            name: classify_frozen(task, self.last_layer, starts=caps.starts, max_train=caps.train,
+                                  seed=self.wanted.seed, progress=self.wanted.progress)
+            for name, task in self.wanted.classify.items()
+        }  # fmt: skip
         return classification(results, layer=layer, seed=self.wanted.seed)
 
 
@@ -366,77 +226,3 @@ def _one_by_one(unseen: Any) -> Any:
         return vector if np.isfinite(vector).all() else None
 
     return look_up
-
-
-def classification(results: Mapping[str, Mapping[str, Any]], *, layer: str, seed: int) -> Part:
-    """Scores a task and on average; differences on the same draws of examples and runs."""
-    rows, drawn = [], {}
-    for method, by_task in results.items():
-        of_runs: dict[str, list[Floats]] = {"macro-f1": [], "accuracy": []}
-        draws = []
-        for task, result in by_task.items():
-            scores = {metric: result.run_scores(result.settings[0], metric=metric) for metric in of_runs}
-            made = resampled(result.chosen_predictions[0], result.gold, metric="macro-f1", draws=DRAWS, seed=seed)
-            rows.append(_classified_row(method, layer, task, scores["macro-f1"], scores["accuracy"], made))
-            draws.append(made)
-            for metric in of_runs:
-                of_runs[metric].append(scores[metric])
-        drawn[method] = np.mean(draws, axis=0)
-        f1, accuracy = (np.mean(of_runs[metric], axis=0) for metric in ("macro-f1", "accuracy"))
-        rows.append(_classified_row(method, layer, MEAN, f1, accuracy, drawn[method]))
-    value = {row["method"]: row["f1"] for row in rows if row["task"] == MEAN}
-    differences = []
-    for one, other in itertools.permutations(drawn, 2):
-        low, high = percentiles(drawn[one] - drawn[other])
-        differences.append({"one": one, "other": other, "value": value[one] - value[other], "low": low, "high": high})
-    return Part({"scores": columns_of(rows), "differences": columns_of(differences)}, {"layer": layer})
-
-
-def _classified_row(method: str, layer: str, task: str, f1: Floats, accuracy: Floats, drawn: Floats) -> dict[str, Any]:
-    """Means over runs, (runs,) each, with the deviation over runs and the interval of macro-F1."""
-    low, high = percentiles(drawn)
-    return {
-        "method": method, "layer": layer if method == AVERAGE else "", "task": task,
-        "f1": float(f1.mean()), "f1_low": low, "f1_high": high, "f1_deviation": deviation(f1),
-        "accuracy": float(accuracy.mean()), "accuracy_deviation": deviation(accuracy), "runs": len(f1),
-    }  # fmt: skip
-
-
-def asked_for(part: str, distilling: Distilling) -> dict[str, Any]:
-    """Everything that decides a part's numbers: one that was kept for the same is not made again."""
-    wanted = distilling.wanted
-    sets = {**wanted.sets.told, **wanted.sets.other}
-    own: dict[str, list[Any]] = {
-        "similarity": [],
-        "size": [wanted.caps.sizes],
-        "contexts": [wanted.caps.sentences],
-        "classify": [list(wanted.classify), wanted.caps.train, wanted.caps.starts],
-    }
-    return {
-        "model": distilling.last_layer.fingerprint,
-        "text": distilling.corpus.fingerprint,
-        "encoder": dict(wanted.encoder),
-        "preset": wanted.preset,
-        "min_count": distilling.min_count,
-        "training": asdict(distilling.training()),
-        "baselines": asdict(distilling.baseline_settings()),
-        "sets": {name: len(pairs) for name, pairs in sets.items()},
-        "seed": wanted.seed,
-        "part": own[part],
-    }
-
-
-def file_part(vectors: StaticVectors, wanted: Wanted) -> Part:
-    """The scores of a file of vectors, on the pairs that it knows."""
-    sets = wanted.sets.told
-    lowered = _lower_cased(vectors)
-    board = scoreboard({("file", ""): cosines_of(lowered, sets)}, sets, seed=wanted.seed)
-    return Part({"scores": columns_of(score_rows(board, {})), "differences": {}}, {"vocabulary": len(vectors)})
-
-
-def _lower_cased(vectors: StaticVectors) -> Any:
-    """Words by their lower case, as MUSE reads them: of words that then are alike the first."""
-    place: dict[str, int] = {}
-    for row, word in enumerate(vectors.words):
-        place.setdefault(word.lower(), row)
-    return {word: vectors.matrix[row] for word, row in place.items()}

@@ -11,12 +11,26 @@ from limbeck.reproduce import published_static as published
 from limbeck.reproduce.findings import Tried
 from limbeck.reproduce.published_static import SETS
 from limbeck.reproduce.space_subjects import Part, Row
-from limbeck.reproduce.static_rules import BEST, CHOSEN, parent_name
-from limbeck.reproduce.static_subjects import AVERAGE, CBOW, MEAN, PARAGRAPH, SENT2VEC, SENTENCE, SKIPGRAM, Parent
+from limbeck.reproduce.static_rules import parent_name
+from limbeck.reproduce.static_subjects import (
+    AVERAGE,
+    BEST,
+    CBOW,
+    CHOSEN,
+    FROZEN,
+    MEAN,
+    PARAGRAPH,
+    SENT2VEC,
+    SENTENCE,
+    SKIPGRAM,
+    Parent,
+)
 from limbeck.reproduce.table_sources import WORD_VECTORS
 
 #: rows of Table 3 that belong to the text rather than to a parent -> our method; the n-grams are bold in Table 2
 BASELINES = {"skipgram": SKIPGRAM, "cbow": CBOW, "sent2vec": SENT2VEC}
+#: parent -> row of Table 4 of the sentence-transformer made of it
+SENTENCE_TRANSFORMERS = {"BERT-12": "SBERT-base-NLI, frozen", "RoBERTa-12": "SRoBERTa-base-NLI, frozen"}
 
 
 def printed_parents() -> tuple[Tried, ...]:
@@ -71,6 +85,8 @@ def _classified(name: str) -> Part:
     keys = {AVERAGE: "ASE", SENTENCE: published.SENTENCE, PARAGRAPH: published.PARAGRAPH}
     rows = {method: published.TABLE_4[f"{name} {key}"] for method, key in keys.items()}
     rows |= {method: published.TABLE_4[key] for key, method in BASELINES.items()}
+    if name in SENTENCE_TRANSFORMERS:
+        rows[FROZEN] = published.TABLE_4[SENTENCE_TRANSFORMERS[name]]
     spread = {method: published.TABLE_5[name]["ASE" if method == AVERAGE else key] for method, key in keys.items()
               if method != SENTENCE}  # fmt: skip
     scores = [

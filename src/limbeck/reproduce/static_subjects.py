@@ -24,6 +24,8 @@ PARTS = {
 }
 AVERAGE, SENTENCE, PARAGRAPH, SENT2VEC = "average", "x2static-sentence", "x2static-paragraph", "sent2vec"
 SKIPGRAM, CBOW = "skipgram-ngrams", "cbow-ngrams"
+FROZEN = "frozen"  #: not static: the parent as it is
+BEST, CHOSEN = "average, best layer", "average, layer chosen on other sets"
 #: method -> what tables call it
 METHODS = {
     AVERAGE: "average over contexts (ASE)",
@@ -34,6 +36,7 @@ METHODS = {
     "cbow": "CBOW",
     CBOW: "CBOW with n-grams",
     SENT2VEC: "Sent2Vec's objective",
+    FROZEN: "the frozen parent, a linear classifier",
     "file": "as it is",
 }
 TRAINED = ("skipgram", SKIPGRAM, "cbow", CBOW, SENT2VEC)  #: on the same text, without the parent

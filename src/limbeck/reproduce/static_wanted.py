@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from limbeck.reproduce.static_scores import WordSets
@@ -14,10 +14,9 @@ class Caps:
     """How much is read and trained; what costs time.
 
     min_count    occurrences that a word needs to be in the vocabulary
-    epochs       of X2Static; None for the preset's own
+    epochs       of X2Static and of the baselines alike; None for the preset's own
     sizes        parts of the text, the whole being 1, of which the curve by size is made
     sentences    of which other contexts are tried, since a masked target costs a reading a word
-    baselines    settings of skip-gram and CBOW that are not the usual ones
     train        examples of each classification task; None for all
     starts       training runs of each classification
     """
@@ -26,12 +25,11 @@ class Caps:
     epochs: int | None = 10
     sizes: tuple[float, ...] = (1 / 64, 1 / 16, 1 / 4)
     sentences: int = 5000
-    baselines: Mapping[str, Any] = field(default_factory=dict)
     train: int | None = None
     starts: int = 3
 
 
-QUICK = Caps(min_count=2, epochs=2, sizes=(1 / 8,), sentences=300, baselines={"epochs": 1}, train=200, starts=1)
+QUICK = Caps(min_count=2, epochs=2, sizes=(1 / 8,), sentences=300, train=200, starts=1)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from limbeck.distill.x2static.settings import preset_named
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError
 from limbeck.report.training import draw_training
-from limbeck.run.distilling import EVERYTHING, Distillation, Subject
+from limbeck.run.distill_subject import Subject
+from limbeck.run.distilling import EVERYTHING, Distillation
 from limbeck.run.folder import RunFolder
 from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_encoder, open_source, refuse_options
 from limbeck.state import write_text
@@ -27,7 +28,16 @@ from limbeck.stream import Plan
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 
-__all__ = ["EVERYTHING", "distill", "distill_into", "distill_subject", "open_subject", "settings_of", "vectors_for"]
+__all__ = [
+    "EVERYTHING",
+    "distill",
+    "distill_into",
+    "distill_subject",
+    "open_subject",
+    "settings_of",
+    "usual_method",
+    "vectors_for",
+]
 
 X2STATIC = "x2static"  #: the method that has presets
 
@@ -36,7 +46,7 @@ def distill(
     model: Any = None,
     corpus: Any = None,
     *,
-    methods: str | Sequence[str] = "average",
+    methods: str | Sequence[str] | None = None,
     words: Iterable[str] | str | Path | None = None,
     add_words: Iterable[str] | str | Path | None = None,
     vectors: str | Path | None = None,
@@ -52,7 +62,7 @@ def distill(
 
     model      the teacher: a name or folder, an Encoder, StaticVectors, or a function of texts
     corpus     a path, a Corpus, or a list of sentences; not needed where `words` are read alone or in a frame
-    methods    names of `limbeck.distill.METHODS`, a sequence or with commas between
+    methods    names of `limbeck.distill.METHODS`, a sequence or with commas between; None: see `usual_method`
     words      exactly the words that are to have vectors, or a file of them; without, those of the text
     add_words  words beside those of the text
     vectors    kept vectors in the place of model and corpus
@@ -60,17 +70,17 @@ def distill(
     options    settings of `DistillSettings`, options of the teacher and the text as `limbeck.measure` has them, and for
                x2static `preset`, see `with_preset`
 
-    One result for each method and layer, by name: "average", or with several layers "average-11", "average-12".
+    One result for each method and layer, by name: "best", "average", or with several layers "average-11", "average-12".
 
     >>> import limbeck as lb
     >>> sentences = [["green", "tea"], ["black", "tea"], ["black", "night"]]
     >>> def letters(texts):
     ...     return [[[float(len(word)), float(word < "n")] for word in text.words] for text in texts]
-    >>> made = lb.distill.distill(letters, sentences, min_count=2)
+    >>> made = lb.distill.distill(letters, sentences, methods="average", min_count=2)
     >>> made["average"].vectors.words, made["average"]["tea"].tolist()
     (['black', 'tea'], [3.0, 0.0])
     """
-    settings, rest = settings_of(methods, options)
+    settings, rest = settings_of(methods or usual_method(vectors), options)
     subject = open_subject(model, corpus, settings, words=words, add_words=add_words, vectors=vectors, **rest)
     how: dict[str, Any] = {"tasks": tasks, "data": data, "progress": progress}
     with Workers(workers) as processes:
@@ -80,21 +90,25 @@ def distill(
             return distill_into(folder, subject, settings, workers=processes, **how)
 
 
+def usual_method(vectors: Any = None) -> str:
+    """The method where none is named: "best"; of kept vectors, without a teacher to read frames, "average"."""
+    return DistillSettings.methods[0] if vectors is None else "average"
+
+
 def vectors_for(
     words: Iterable[str] | str | Path, model: Any, corpus: Any = None, *, methods: str | None = None, **options: Any
 ) -> StaticVectors:
     """Vectors for these words, whatever the teacher's tokeniser makes of them.
 
-    With a corpus the average over their contexts, and for those that it does not have the vector of the frame; without
-    one the frame for all. See `distill` for other methods and options.
+    With a corpus by the method `best`, without one in the frame. See `distill` for other methods and options.
 
     >>> import limbeck as lb
     >>> vectors = lb.distill.vectors_for(["tea", "night train"], "mini-bert")
     >>> vectors.words, vectors["night train"].shape
     (['tea', 'night train'], (128,))
     """
-    method = methods or ("frame" if corpus is None else "average")
-    made = distill(model, corpus, methods=method, words=words, **options)
+    alone = corpus is None and options.get("vectors") is None
+    made = distill(model, corpus, methods=methods or ("frame" if alone else None), words=words, **options)
     if len(made) != 1:
         raise UsageError(f"one method and one layer give one vector a word; these give {', '.join(made)}: choose one.")
     return next(iter(made.values())).vectors
@@ -135,8 +149,9 @@ def with_preset(methods: Sequence[str], options: Mapping[str, Any]) -> dict[str,
         "deduplicate": preset.deduplicate,
         "lowercase": preset.lowercase or None,
         "keep_first": preset.keep_first or None,
-        "window": sentence if found.get("text_unit", "sentence") == "sentence" else longer,
     }
+    if "window" not in found:
+        said["preset_window"] = sentence if found.get("text_unit", "sentence") == "sentence" else longer
     return {key: value for key, value in said.items() if value is not None} | found | {"train": train}
 
 
@@ -163,6 +178,9 @@ def open_subject(
 ) -> Subject:
     """The teacher and the text that the options name; only the teacher's last layer unless others are asked for."""
     named = isinstance(model, str | Path)
+    window = options.pop("preset_window", None)
+    if window is not None:
+        return open_within(window, model, corpus, settings, words=words, add_words=add_words, **options)
     only = None if words is None else tuple(words_in(words))
     also = () if add_words is None else tuple(words_in(add_words))
     if only is not None and not only:
@@ -172,14 +190,44 @@ def open_subject(
     if corpus is not None or vectors is not None or model is None:
         source = open_source(model, corpus, vectors=vectors, **options)
         encoder: Encoder | None = getattr(source, "encoder", None)
-        return Subject(source, encoder, only, also, str(model) if named else "")
-    reading = [name for name in in_order(settings) if METHODS[name].alone is None]
+        return checked(Subject(source, encoder, only, also, str(model) if named else ""), settings)
+    reading = [name for name in settings.methods if METHODS[name].alone is None]
     if reading:
-        raise UsageError(f"--corpus is needed: {', '.join(reading)} makes vectors of a text; word and frame do not.")
+        others = [name for name in METHODS if METHODS[name].alone is not None]
+        raise UsageError(
+            f"--corpus is needed: {', '.join(reading)} {'makes' if len(reading) == 1 else 'make'} vectors of a text; "
+            f"{', '.join(others[:-1])} and {others[-1]} do not."
+        )
     if only is None:
         raise UsageError("--corpus or --words is needed, to know which words are to have vectors.")
     refuse_options({name: options[name] for name in (*CORPUS_OPTIONS, "text_unit") if name in options}, "no text")
-    return Subject(None, open_encoder(model, **options), (*only, *also), (), str(model) if named else "")
+    subject = Subject(None, open_encoder(model, **options), (*only, *also), (), str(model) if named else "")
+    return checked(subject, settings)
+
+
+def open_within(window: int, model: Any, corpus: Any, settings: DistillSettings, **options: Any) -> Subject:
+    """The subject with a preset's window, or where that is more than the teacher has with the teacher's own."""
+    try:
+        return open_subject(model, corpus, settings, window=window, **options)
+    except UsageError:
+        subject = open_subject(model, corpus, settings, **options)  # refuses again what is wrong otherwise
+    own = getattr(subject.encoder, "window", None)
+    having = "has none to choose" if own is None else f"reads {own}"
+    note = f"the preset's window is {window} pieces, and the teacher {having}: its own was taken."
+    return replace(subject, notes=(*subject.notes, note))
+
+
+def checked(subject: Subject, settings: DistillSettings) -> Subject:
+    """The subject, if its vectors have as many dimensions as are asked for."""
+    for name in settings.methods:
+        own = getattr(own_settings(name, settings), "dim", None)
+        if METHODS[name].compose is not None and own is not None and own > subject.dim:
+            raise UsageError(f"--set {name}.dim must be at most the teacher's {subject.dim} dimensions; got {own}.")
+        if settings.dim is not None and settings.dim > (own or subject.dim):
+            raise UsageError(
+                f"--dim must be at most the {own or subject.dim} dimensions that {name} has; got {settings.dim}."
+            )
+    return subject
 
 
 def words_in(words: Iterable[str] | str | Path) -> Iterable[str]:
@@ -199,7 +247,7 @@ def distill_into(
 ) -> dict[str, Distilled]:
     """The whole run into its folder. A complete one is read, if it was made of the same."""
     if folder.complete:
-        return read_complete(folder.target, subject, settings)
+        return read_complete(folder.target, subject, settings, find_wanted(tasks, data))
     made = distill_subject(
         subject,
         settings,
@@ -239,17 +287,26 @@ def identity(subject: Subject, settings: DistillSettings) -> dict[str, Any]:
     return plain
 
 
-def read_complete(folder: Path, subject: Subject, settings: DistillSettings) -> dict[str, Distilled]:
-    """What a finished run holds; refused where it is of another teacher, text or settings."""
+def read_complete(
+    folder: Path, subject: Subject, settings: DistillSettings, wanted: Sequence[tuple[Any, Any]]
+) -> dict[str, Distilled]:
+    """What a finished run holds, scored anew where tasks are asked for.
+
+    Refused where it is of another teacher, text or settings.
+    """
     told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     if told.get("command") != "distill" or told.get("identity") != identity(subject, settings):
         raise InputError(
             f"{folder}: holds a finished run of another command, teacher, text or settings: --existing replace, or "
             "another --out."
         )
-    if "results" in told:
-        return {name: Distilled.load(folder / name) for name in told["results"]}
-    return {str(told["result"]): Distilled.load(folder)}
+    places = {name: folder / name for name in told["results"]} if "results" in told else {told["result"]: folder}
+    made = {str(name): Distilled.load(place) for name, place in places.items()}
+    for name, one in made.items():
+        if wanted:
+            one.about["scores"] = scores_of(one.vectors, wanted, name)
+            one.save_about(places[name], dtype=settings.keep)
+    return made
 
 
 def distill_subject(

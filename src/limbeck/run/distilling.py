@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,71 +11,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.accumulators import Accumulator
-from limbeck.corpus.sample import LICENCE, SAMPLE
 from limbeck.distill.distilled import CORPUS, Distilled
 from limbeck.distill.fallback import unseen_vectors
 from limbeck.distill.finishing import check_finite, finish
-from limbeck.distill.methods import METHODS, Shape, Trained, in_order, own_settings, start_of
+from limbeck.distill.methods import METHODS, Shape, Trained, in_order, own_settings, predicts, start_of
+from limbeck.distill.predicting import FITTED, LEAST, Ridge
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
-from limbeck.distill.wordlist import WordList, choose_words, tells_case, unread
-from limbeck.encoders.miniatures import is_miniature, miniature_folder
+from limbeck.distill.wordlist import WordList, choose_words, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
+from limbeck.run.distill_subject import Subject, describe
 from limbeck.run.frequencies import EVERY_WORD
 from limbeck.run.measure import versions
-from limbeck.seeds import hash_text
-from limbeck.stream import Choice, Passed, Plan, Source, run_pass, survey
+from limbeck.stream import Choice, Passed, Plan, run_pass, survey
 from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
-ORIGIN_OF = {"word": "alone", "frame": "frame", "frames": "frame"}  #: methods that never look at the text
+ORIGIN_OF = {"word": "alone"}  #: of methods that never look at the text; of others of these it is the method's name
 METHOD_OF = {"alone": "word", "frame": "frame"}  #: the method that gives what --unseen asks for
 NO_VECTOR = "no vector for the word"
 COMPANY = 1000  #: words, the text's own if need be, that a method which compares words is given
+CASE_UNKNOWN = "kept vectors do not say whether their teacher tells Tea and tea apart: two words, unless --case lower."
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What is distilled.
+class Completed:
+    """A method's vectors with those from elsewhere: one row for each word that is to be shown.
 
-    source   a text read by the teacher, or kept vectors; None where words are read alone
-    encoder  the teacher; None for kept vectors
-    only     the words that are to have vectors; None: those of the text
-    also     words beside those of the text
+    origins  (words,) how each came about
+    steps    what was done to bring others among them, for the record
     """
 
-    source: Source | None
-    encoder: Encoder | None
-    only: tuple[str, ...] | None = None
-    also: tuple[str, ...] = ()
-    model: str = ""  # as it was named
-
-    def named(self) -> dict[str, int | None]:
-        """The words that were named, by their hash: a list of many would fill a record."""
-        only = None if self.only is None else hash_text("\x1f".join(self.only))
-        return {"words": only, "added words": hash_text("\x1f".join(self.also)) if self.also else None}
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        of = self.source or self.encoder
-        assert of is not None
-        return of.layers
-
-    @property
-    def dim(self) -> int:
-        of = self.source or self.encoder
-        assert of is not None
-        return of.dim
-
-    @property
-    def name(self) -> str:
-        of = self.source or self.encoder
-        assert of is not None
-        return of.name
+    rows: Rows
+    origins: NDArray[np.object_]
+    steps: list[dict[str, Any]]
 
 
 class Distillation:
@@ -96,6 +67,7 @@ class Distillation:
         self.trained: dict[str, Trained] = {}
         self._unseen: list[Rows] | None = None
         self._missing = np.zeros(0, dtype=bool)  # words that _unseen has vectors of
+        self.notes = list(subject.notes)
 
     def plan_words(self) -> Plan | None:
         """Read through the text once, without the teacher, and choose the words."""
@@ -103,21 +75,31 @@ class Distillation:
         if subject.source is None:
             self.listed = unread(subject.only or ())
             return None
-        fold = settings.case == "lower" or (
-            settings.case == "auto" and subject.encoder is not None and not tells_case(subject.encoder)
-        )
+        fold = settings.case == "lower" or (settings.case == "auto" and subject.tells_case is False)
+        if settings.case == "auto" and subject.tells_case is None:
+            self.notes.append(CASE_UNKNOWN)
+        needed = in_order(settings)
+        # a method that compares words is given enough of them for that, and reads each of them often
+        alone = [name for name in settings.methods if not METHODS[name].compose]
+        predicted = [name for name in alone if predicts(name, settings)] if subject.encoder is not None else []
         saved = None
         if self.state is not None:
             told: dict[str, Any] = {**subject.named(), "case": fold}
             told |= {"least count": settings.min_count, "most words": settings.max_words}
-            told["methods that compare words"] = [name for name in in_order(settings) if METHODS[name].compose]
+            told["methods that compare words"] = [name for name in needed if METHODS[name].compose]
+            told["methods that learn from words"] = predicted
             saved = Checkpoint(self.state / "plan", identity_of(subject.source, told, deduplicate=settings.deduplicate))
         known = saved.load_plan() if saved else None
         whole = known or survey(subject.source, choice=EVERYTHING, deduplicate=settings.deduplicate, **self.how)
         # choosing among the words that were chosen before gives them again
-        company = COMPANY if any(METHODS[name].compose for name in in_order(settings)) else 0
         plan, self.listed = choose_words(
-            whole, settings, fold=fold, only=subject.only, also=subject.also, company=company
+            whole,
+            settings,
+            fold=fold,
+            only=subject.only,
+            also=subject.also,
+            company=COMPANY if any(METHODS[name].compose for name in needed) else 0,
+            to_fit_on=FITTED if predicted else 0,
         )
         if saved and known is None:
             saved.save_plan(plan)
@@ -228,82 +210,123 @@ class Distillation:
 
     def finished(self, name: str, layer: str, rows: Rows) -> Distilled:
         """The result: words without a vector get one from elsewhere or are left out; then what comes last is done."""
-        settings = self.settings
-        shown = self.listed.shown
-        words, counts = self.listed.words[:shown], self.counts[:shown]
-        origins = np.full(shown, ORIGIN_OF.get(name, CORPUS), dtype=object)
-        if METHODS[name].compose is not None:
-            origins[counts == 0] = "frames"
-        matrix, found = rows.matrix[:shown], rows.found[:shown].copy()
-        stand_in = getattr(self.trained.get(name), "unseen", None)  # a baseline's own, by its n-grams
-        if stand_in is not None and not found.all() and settings.unseen != "drop":
-            missing = np.flatnonzero(~found)
-            made = Rows.of(stand_in([words[row] for row in missing.tolist()]))
-            at = missing[made.found]
-            matrix = matrix.copy()
-            matrix[at] = made.matrix[made.found]
-            origins[at] = "ngrams"
-            found[at] = True
-        alike = name not in ORIGIN_OF and not METHODS[name].untaught
-        if not found.all() and settings.unseen != "drop" and alike:
-            other = self.unseen(np.append(~found, np.zeros(len(self.listed.words) - shown, dtype=bool)), layer)
-            other = Rows(other.matrix[:shown], other.found[:shown])
-            taken = ~found & other.found
-            if other.matrix.shape[1] != matrix.shape[1]:
-                raise UsageError(
-                    f"vectors of {name} have {matrix.shape[1]} dimensions and those of --unseen {settings.unseen} "
-                    f"{other.matrix.shape[1]}: choose --unseen drop."
-                )
-            matrix = np.where(taken[:, None], other.matrix, matrix)
-            origins[taken] = settings.unseen
-            found |= taken
-        left_out = {NO_VECTOR: int((~found).sum())} if not found.all() else {}
-        if not found.any():
-            raise LimbeckError(f"at least one word must have a vector, none of {len(words):,} has: check --words.")
-        if not found.all():
-            words = [words[row] for row in np.flatnonzero(found).tolist()]
-            matrix, counts, origins = matrix[found], counts[found], origins[found]
-        told = describe(self.subject)
+        shown, teacher = self.listed.shown, describe(self.subject)["teacher"]
+        done = self.completed(name, layer, rows)
+        kept = np.flatnonzero(done.rows.found)
+        if not len(kept):
+            raise LimbeckError(f"at least one word must have a vector, none of {shown:,} has: check --words.")
+        words = [self.listed.words[row] for row in kept.tolist()]
+        counts, origins = self.counts[kept], done.origins[kept]
         matrix, steps = finish(
-            matrix,
+            done.rows.matrix[kept],
             seen=origins == CORPUS,
             counts=counts,
             total=self.plan.units if self.plan is not None else 0,
-            settings=settings,
+            settings=self.settings,
             layer=layer,
-            model=told["teacher"]["name"],
-            model_fingerprint=told["teacher"]["fingerprint"],
+            model=teacher["name"],
+            model_fingerprint=teacher["fingerprint"],
         )
         check_finite(matrix, words)
+        about = self.about(name, layer) | {
+            "dim": int(matrix.shape[1]),
+            "origins": {origin: int((origins == origin).sum()) for origin in sorted(set(origins))},
+            "left_out": {NO_VECTOR: shown - len(kept)} if len(kept) < shown else {},
+            "finishing": [*done.steps, *steps],
+        }
+        vectors = StaticVectors(words, matrix, counts=counts, origins=origins.tolist())
+        return Distilled(vectors, name, layer, counts, origins.tolist(), about)
+
+    def about(self, name: str, layer: str) -> dict[str, Any]:
+        """What the card and run.json say of a method's vectors, whatever these are."""
         about = {
             "command": "distill",
             "method": name,
             "method_summary": METHODS[name].summary,
             "untaught": METHODS[name].untaught,
             "layer": layer,
-            "dim": int(matrix.shape[1]),
-            **told,
-            "settings": settings.as_dict(),
-            "method_settings": plainly(own_settings(name, settings)),
+            **describe(self.subject),
+            "settings": self.settings.as_dict(),
+            "method_settings": plainly(own_settings(name, self.settings)),
             "counts": self.account(name),
-            "origins": {origin: int((origins == origin).sum()) for origin in sorted(set(origins))},
-            "left_out": left_out,
-            "finishing": steps,
+            "notes": list(self.notes),
             "versions": versions(),
             "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
         if name in self.trained:
             about["training"] = {**self.trained[name].about, "losses": list(self.trained[name].losses)}
-        vectors = StaticVectors(words, matrix, counts=counts, origins=origins.tolist())
-        return Distilled(vectors, name, layer, counts, origins.tolist(), about)
+        return about
 
-    def unseen(self, missing: NDArray[np.bool_], layer: str) -> Rows:
-        """Vectors of the words that are missing, read without the text; rows of other words mean nothing."""
+    def completed(self, name: str, layer: str, rows: Rows) -> Completed:
+        """The vectors of the words that are shown; a word that the method has none for gets one from elsewhere."""
+        method, kind = METHODS[name], self.settings.unseen
+        done = self.own(name, rows)
+        stand_in = getattr(self.trained.get(name), "unseen", None)  # a baseline's own, by its n-grams
+        if kind == "drop" or done.rows.found.all():
+            return done
+        missing = np.flatnonzero(~done.rows.found)
+        if stand_in is not None:
+            words = [self.listed.words[row] for row in missing.tolist()]
+            return with_others(done, missing, Rows.of(stand_in(words)), "ngrams")
+        if method.untaught or method.alone is not None:
+            return done
+        if not predicts(name, self.settings):
+            return with_others(done, missing, self.unseen(missing, layer).take(missing), kind)
+        other, steps = self.predicted(missing, layer, rows, self.seen(name, rows))
+        return with_others(replace(done, steps=steps), missing, other, kind)
+
+    def own(self, name: str, rows: Rows) -> Completed:
+        """What the method itself has of the words that are shown."""
+        shown, method = self.listed.shown, METHODS[name]
+        origins = np.full(shown, CORPUS if method.alone is None else ORIGIN_OF.get(name, name), dtype=object)
+        matrix, found = rows.matrix[:shown], rows.found[:shown]
+        if method.compose is not None:
+            # of a word that the text lacks it may have one by a part that needs no text
+            lacking = found & ~self.seen(name, rows)[:shown]
+            origins[lacking] = next((ORIGIN_OF.get(part, part) for part in method.parts if METHODS[part].alone), CORPUS)
+            if self.settings.unseen != "frame":  # something else is asked for, or nothing
+                found = found & ~lacking
+        return Completed(Rows(matrix, found), origins, [])
+
+    def seen(self, name: str, rows: Rows) -> NDArray[np.bool_]:
+        """Which words of the list have a vector that is made of the text, in part at least."""
+        parts = [self.rows[part][-1].found for part in METHODS[name].parts if METHODS[part].alone is None]
+        return rows.found & np.logical_or.reduce(parts) if parts else rows.found
+
+    def predicted(
+        self, missing: NDArray[np.int64], layer: str, rows: Rows, seen: NDArray[np.bool_]
+    ) -> tuple[Rows, list[dict[str, Any]]]:
+        """Vectors of missing words in a method's own space, see `limbeck.distill.predicting`; and how they were made.
+
+        A text with next to no words to learn from leaves them without one.
+        """
+        known = np.flatnonzero(seen)
+        known = known[np.argsort(-self.counts[known], kind="stable")][:FITTED]
+        read = self.unseen(np.concatenate([missing, known]), layer)
+        known = known[read.found[known]]
+        other = read.take(missing)
+        if len(known) < LEAST:
+            return Rows(np.zeros((len(missing), rows.matrix.shape[1])), np.zeros(len(missing), dtype=bool)), []
+        ridge = Ridge.fit(read.matrix[known], rows.matrix[known])
+        told = {
+            "step": "unseen",
+            "origin": self.settings.unseen,
+            "words": int(other.found.sum()),
+            "fitted_on": len(known),
+            "penalty": ridge.penalty,
+            "explained": round(ridge.explained, 6),
+        }
+        return Rows(ridge.predict(other.matrix), other.found), [told]
+
+    def unseen(self, numbers: NDArray[np.int64], layer: str) -> Rows:
+        """Vectors of words of these numbers, read without the text; rows of other words mean nothing."""
         kind = self.settings.unseen
         method = METHOD_OF.get(kind)
         number = self.subject.layers.index(layer)
         if method in self.rows:
             return self.rows[method][number]
+        missing = np.zeros(len(self.listed.words), dtype=bool)
+        missing[numbers] = True
         # most methods lack the same words
         if self._unseen is None or (missing & ~self._missing).any():
             self._missing = missing if self._unseen is None else missing | self._missing
@@ -342,63 +365,9 @@ def plainly(settings: Any) -> dict[str, Any]:
     return asdict(settings) if is_dataclass(settings) and not isinstance(settings, type) else {}
 
 
-def describe(subject: Subject) -> dict[str, Any]:
-    """Teacher and text, for the card and run.json."""
-    if subject.source is not None:
-        told: Mapping[str, Any] = subject.source.describe()
-    else:
-        assert subject.encoder is not None
-        settings = subject.encoder.describe() if hasattr(subject.encoder, "describe") else {}
-        told = {
-            "encoder_fingerprint": subject.encoder.fingerprint,
-            "model_fingerprint": getattr(subject.encoder, "model_fingerprint", None),
-            "encoder_settings": settings,
-        }
-    teacher = {
-        "name": subject.name,
-        "fingerprint": told.get("model_fingerprint") or told.get("encoder_fingerprint"),
-        "settings": told.get("encoder_settings") or {},
-        "licence": licence_of(subject.model),
-    }
-    text = told.get("corpus")
-    if "vectors" in told:
-        kept = told.get("kept_from") or {}
-        text = kept.get("corpus") or {"vectors": told["vectors"]}
-    licence = LICENCE if isinstance(text, Mapping) and text.get("paths") == [SAMPLE] else None
-    return {"teacher": teacher, "text": text, "text_unit": told.get("text_unit"), "text_licence": licence}
-
-
-def licence_of(model: str) -> str | None:
-    """What a local model's card says of its licence; None where nobody says."""
-    if not model:
-        return None
-    folder = miniature_folder(model) if is_miniature(model) else Path(model).expanduser()
-    try:
-        text = (folder / "README.md").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    found = re.search(r"^licen[cs]e:[ \t]*(\S.*)$", text, re.MULTILINE)
-    return found.group(1).strip() if found else None
-
-
-def needs(subject: Subject, plan: Plan, settings: DistillSettings) -> tuple[int, int, int]:
-    """Bytes of memory beside the model, of disk while the run goes on, and of disk for what it leaves.
-
-    Methods that train say for themselves what they take.
-    """
-    words, layers, dim = len(plan.vocabulary), len(subject.layers), subject.dim
-    listed = len(subject.only or plan.vocabulary.words) + len(subject.also)
-    table = layers * listed * dim
-    memory = state = disk = 0
-    width = {"float32": 4, "float16": 2, "int8": 1}[settings.keep]
-    for name in in_order(settings):
-        if name == "average":
-            held = layers * words * dim * (8 if settings.over_contexts == "mean" else 4)
-        elif name == "principal":
-            held = layers * dim * 4 * int(np.minimum(plan.vocabulary.counts, settings.max_contexts).sum())
-        else:
-            held = table * 4
-        memory += held + table * 8
-        state += held
-        disk += (table if name in settings.methods else 0) * width // (1 if not METHODS[name].one_layer else layers)
-    return memory, state, disk
+def with_others(done: Completed, missing: NDArray[np.int64], other: Rows, origin: str) -> Completed:
+    """The same with vectors of missing words, a row for each of these."""
+    at = missing[other.found]
+    matrix, found, origins = done.rows.matrix.copy(), done.rows.found.copy(), done.origins.copy()
+    matrix[at], found[at], origins[at] = other.matrix[other.found], True, origin
+    return replace(done, rows=Rows(matrix, found), origins=origins)

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from limbeck.distill.wordlist import tells_case
 from limbeck.encoded import Encoded
 from limbeck.errors import InputError, choose
 from limbeck.run.folder import RunFolder
@@ -96,7 +97,7 @@ def encode_source(
         layers=source.layers,
         dim=source.dim,
         dtype=keep,
-        about=source.describe(),
+        about=about_source(source),
     )
     passed = run_pass(
         source,
@@ -113,6 +114,12 @@ def encode_source(
     writer.close(duplicates=passed.plan.duplicates)
     shutil.rmtree(folder.state)
     return folder.finish()
+
+
+def about_source(source: Source) -> dict[str, object]:
+    """What kept vectors know of where they come from; also whether their teacher tells Tea and tea apart."""
+    encoder = getattr(source, "encoder", None)
+    return source.describe() | ({} if encoder is None else {"tells_case": tells_case(encoder)})
 
 
 def shard_size(source: Source) -> int:

@@ -63,6 +63,7 @@ def convert(
 
     limit      the first so many different words of the source
     lowercase  words in lower case; of those that become the same the first vector is kept, their counts are summed
+               (one that they share is kept)
     normalize  every vector scaled to length 1
     dtype      "float32", "float16" or "int8"
     blanks     in text and word2vec's binary, where other readers take a blank for the end of a word: write
@@ -174,9 +175,11 @@ def respell(table: Table, spelled: Sequence[str | None], known: facts.Facts) -> 
         into[row] = index[word]
     kept = known.take(rows)
     if known.counts is not None:
-        summed = np.zeros(len(rows), dtype=np.int64)
-        np.add.at(summed, into[into >= 0], known.counts[into >= 0])
-        kept = facts.Facts(summed, kept.origins)
+        together = np.zeros(len(rows), dtype=np.int64)
+        # one count that several spellings have is not theirs to sum
+        join = np.maximum if facts.counts_are_shared(table.words, known.counts) else np.add
+        join.at(together, into[into >= 0], known.counts[into >= 0])
+        kept = facts.Facts(together, kept.origins, kept.total)
     table.words = list(index)
     if len(rows) < len(spelled):
         # rows only move up, so that the matrix can be packed where it is

@@ -18,9 +18,9 @@ BLOCK_ROWS = 1024  #: rows whose lengths are taken at once, in float64
 GROUP = 64  #: columns of cosines that are looked at together
 
 
-def unit_rows(matrix: NDArray[Any]) -> Floats:
+def unit_rows(matrix: NDArray[Any], *, dtype: type[np.floating[Any]] = np.float32) -> NDArray[Any]:
     """Rows scaled to length 1, zero rows as they are; lengths in float64, which no float32 row overflows."""
-    unit = np.empty(matrix.shape, dtype=np.float32)
+    unit = np.empty(matrix.shape, dtype=dtype)
     for start in range(0, len(matrix), BLOCK_ROWS):
         rows = matrix[start : start + BLOCK_ROWS].astype(np.float64)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -20,7 +20,6 @@ from limbeck.vectors.sentences import Case, Weighting, text_vectors
 Missing = Literal["drop", "zero", "mean", "error"]
 #: a word that is in the table, or a vector of its dimension
 Query = str | NDArray[Any]
-QUESTIONS = 4096  #: analogies answered at once
 
 
 class StaticVectors:
@@ -40,6 +39,7 @@ class StaticVectors:
     unit     its rows scaled to length 1, made once when first asked for
     notes    what a reader dropped or mended: {reason: how often}
     counts   (words,) how often each word occurred in the text that the vectors were made from; None where not known
+    total    how many words that text had, those without a vector among them; None where not known
     origins  of each word how its vector came about ("corpus", "frame", ...); None where not known
     """
 
@@ -51,6 +51,7 @@ class StaticVectors:
         notes: Mapping[str, int] | None = None,
         counts: NDArray[Any] | Sequence[int] | None = None,
         origins: Sequence[str] | None = None,
+        total: int | None = None,
     ) -> None:
         words = list(words)
         array = np.asarray(matrix, dtype=np.float32)
@@ -73,7 +74,7 @@ class StaticVectors:
         self._matrix.flags.writeable = False
         self._words, self._index = words, index
         self._notes = dict(notes or {})
-        self._facts = facts.check(words, counts, origins)
+        self._facts = facts.check(words, counts, origins, total)
         self._folder: Path | None = None  # where the facts are, as long as nobody has asked for them
 
     @property
@@ -106,6 +107,10 @@ class StaticVectors:
     @property
     def counts(self) -> Ints | None:
         return self._known_facts().counts
+
+    @property
+    def total(self) -> int | None:
+        return self._known_facts().total
 
     @property
     def origins(self) -> list[str] | None:
@@ -166,7 +171,7 @@ class StaticVectors:
         matrix = self.vectors(wanted, missing=missing)
         kept = [word for word in wanted if word in self]
         known = self._known_facts().take([self._index[word] for word in kept])
-        return StaticVectors(kept, matrix, counts=known.counts, origins=known.origins)
+        return StaticVectors(kept, matrix, counts=known.counts, origins=known.origins, total=known.total)
 
     def similarity(self, one: Query, other: Query) -> float:
         """The cosine of two words or vectors; NaN where one of them is zero."""
@@ -202,19 +207,11 @@ class StaticVectors:
         return [(self._words[row], float(value)) for row, value in zip(rows[0], cosines[0], strict=True) if row >= 0]
 
     def analogy(self, a: str, b: str, c: str, k: int = 1) -> list[tuple[str, float]]:
-        """What is to c as b is to a: the k words of highest cosine with b − a + c (3CosAdd), a, b and c left out."""
-        return self.most_similar([b, c], k, negative=[a])
+        """What is to c as b is to a: the k words of highest cosine with b − a + c (3CosAdd), a, b and c left out.
 
-    def analogies(self, a: Ints, b: Ints, c: Ints, *, k: int = 1) -> tuple[Ints, Floats]:
-        """The same for many at once: row numbers (m,) in; (m, k) rows and cosines out."""
-        unit = self.unit
-        rows, cosines = np.empty((len(a), k), dtype=np.int64), np.empty((len(a), k), dtype=np.float32)
-        for start in range(0, len(a), QUESTIONS):
-            part = slice(start, start + QUESTIONS)
-            queries = unit[b[part]] - unit[a[part]] + unit[c[part]]
-            given = np.stack([a[part], b[part], c[part]], axis=1)
-            rows[part], cosines[part] = self.nearest(queries, k=k, exclude=given)
-        return rows, cosines
+        Whether many questions are answered rightly, `limbeck.evaluate.evaluate_words` tells much faster.
+        """
+        return self.most_similar([b, c], k, negative=[a])
 
     def sentences(
         self,
@@ -225,6 +222,7 @@ class StaticVectors:
         remove_first: bool | None = None,
         common: NDArray[Any] | None = None,
         counts: Mapping[str, int] | None = None,
+        total: int | None = None,
         case: Case = "either",
         language: str = "en",
     ) -> Floats:
@@ -241,6 +239,7 @@ class StaticVectors:
             remove_first=remove_first,
             common=common,
             counts=counts,
+            total=total,
             case=case,
             language=language,
         ).matrix

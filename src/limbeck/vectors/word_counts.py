@@ -9,15 +9,18 @@ from limbeck.errors import InputError
 from limbeck.vectors.static import StaticVectors
 
 
-def read_counts(path: Path) -> dict[str, int]:
-    """How often each word occurs: a text file, plain or compressed, with a word and its count a line, blanks or a tab
-    between; or a folder of vectors with their counts."""
+def read_counts(path: Path) -> tuple[dict[str, int], int | None]:
+    """How often each word occurs, and how many words the text had, None for as many as are counted.
+
+    Of a text file, plain or compressed, with a word and its count a line, blanks or a tab between; or a folder of
+    vectors with their counts.
+    """
     path = path.expanduser()
     if path.is_dir():
         vectors = StaticVectors.load(path)
         if vectors.counts is None:
             raise InputError(f"{path}: counts of words are needed, these vectors have none: give a file of counts.")
-        return dict(zip(vectors.words, vectors.counts.tolist(), strict=True))
+        return dict(zip(vectors.words, vectors.counts.tolist(), strict=True)), vectors.total
     found: dict[str, int] = {}
     with open_text(path) as stream:
         for line, text in enumerate(stream, 1):
@@ -27,4 +30,4 @@ def read_counts(path: Path) -> dict[str, int]:
             if not word.strip() or not count.isdecimal():
                 raise InputError.at(path, line, f"a word and its count must stand there, got {text.strip()[:40]!r}.")
             found[word.strip()] = found.get(word.strip(), 0) + int(count)
-    return found
+    return found, None

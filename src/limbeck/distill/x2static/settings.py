@@ -166,9 +166,8 @@ class Preset:
     min_count       occurrences that a word needs
     deduplicate     equal texts are read once
     lowercase       the teacher reads lower-cased text, whatever it was trained on
-    special         the teacher's special tokens count in the context
     keep_first      a decoder's first position counts too
-    window          most pieces the teacher reads of a sentence, of a paragraph; None for its own limit
+    window          most pieces the teacher reads of a sentence, of a paragraph, or as many as it has; None for those
     """
 
     training: X2Static
@@ -176,7 +175,6 @@ class Preset:
     min_count: int
     deduplicate: bool = True
     lowercase: bool = False
-    special: bool = False
     keep_first: bool = False
     window: tuple[int | None, int | None] = (None, None)
 
@@ -192,7 +190,6 @@ PRESETS = {
         min_count=10,
         deduplicate=False,
         lowercase=True,
-        special=True,
         keep_first=True,
         window=(200, 500),
     ),

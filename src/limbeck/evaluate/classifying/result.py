@@ -80,7 +80,7 @@ class Classified:
     def chosen(self) -> NDArray[np.int64]:
         """(settings, starts) index of the epoch that did best on the examples held out, the first of equal ones.
 
-        What is reported has no say in it (FIDELITY §3.16).
+        What is reported has no say in it (docs/fidelity.md §3).
         """
         return np.asarray(self.held_out[..., self.from_epoch :].argmax(-1) + self.from_epoch)
 

@@ -1,0 +1,54 @@
+"""limbeck reproduce: what is refused before anything is measured, and the command as it is told afterwards."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from limbeck.errors import LimbeckError, UsageError
+
+if TYPE_CHECKING:
+    from limbeck.reproduce.findings import Paper
+    from limbeck.reproduce.results import Reproduction
+    from limbeck.tables import Columns
+
+    #: what came out, and files with its numbers: path in the folder -> columns
+    Gathered = tuple[Reproduction, Mapping[str, Columns]]
+
+#: options that say how a run goes, and change no number -> how many words follow them
+HOW = {"--existing": 1, "--quiet": 0, "--debug": 0, "--workers": 1}
+
+
+def check_page(paper: Paper, options: argparse.Namespace) -> None:
+    """A page with blocks that nobody can fill is refused before anything is measured."""
+    from limbeck.reproduce.markdown import block_names
+    from limbeck.reproduce.pages import read_page
+
+    if options.page is not None:
+        read_page(options.page, block_names(paper))
+
+
+def check_out(options: argparse.Namespace) -> None:
+    """Refuse what could not be read once a model, and findings that are there already."""
+    if "-" in (options.corpus or ()):
+        raise UsageError("--corpus must be files, each model reads it anew; got standard input: put it into a file.")
+    if options.existing == "fail" and not options.dry_run and (options.out / "findings.json").exists():
+        raise LimbeckError(f"{options.out}: it already holds findings: --existing resume or replace, or another --out.")
+
+
+def command_of(typed: Sequence[str]) -> str:
+    """The command as it was typed, without the options that change no number.
+
+    >>> command_of(["reproduce", "ethayarajh2019", "--existing", "resume", "--out", "my runs", "--quiet"])
+    "limbeck reproduce ethayarajh2019 --out 'my runs'"
+    """
+    words, left = ["limbeck"], iter(typed)
+    for word in left:
+        if word.partition("=")[0] not in HOW:
+            words.append(word)
+        elif "=" not in word:
+            for _ in range(HOW[word]):
+                next(left, None)
+    return shlex.join(words)

@@ -1,0 +1,163 @@
+"""limbeck reproduce: papers that are tried on spaces before and after repair, or on static vectors made of parents."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from limbeck.cli.measure import folders_of
+from limbeck.cli.options import source_options
+from limbeck.cli.reproduce_inputs import check_out, check_page, command_of
+from limbeck.errors import UsageError, choose
+
+if TYPE_CHECKING:
+    from limbeck.cli.reproduce_inputs import Gathered
+    from limbeck.reproduce.findings import Paper
+    from limbeck.reproduce.space_wanted import Wanted
+
+
+def from_spaces(paper: Paper, options: argparse.Namespace) -> Gathered | None:
+    """Measure each model's space part by part, before and after repair; what is kept from before is taken."""
+    from limbeck.encoders.loading import check_model
+    from limbeck.reproduce.results import try_on
+    from limbeck.reproduce.space_gather import gather
+    from limbeck.reproduce.space_subjects import columns_of_models
+    from limbeck.run.folder import EXISTING
+    from limbeck.run.presets import preset_named
+    from limbeck.run.sources import is_static
+
+    preset_named(options.preset)
+    choose(options.existing, EXISTING, what="--existing")
+    names = [folder.name for folder in folders_of(Path(), options.model)]
+    for model in options.model:
+        if is_static(model):
+            raise UsageError(f"{model}: claims about layers need a model, these are static vectors: see bis2021.")
+        check_model(model)
+    check_page(paper, options)
+    check_out(options)
+    wanted = wanted_of(options)
+    if options.dry_run:
+        for name in names:
+            describe_space(name, wanted)
+        return None
+    models = [
+        gather(model, wanted, name=name, folder=options.out / "spaces" / name, resume=options.existing == "resume")
+        for model, name in zip(options.model, names, strict=True)
+    ]
+    found = try_on(paper, models, command=command_of(options.typed))
+    return found, {f"spaces/{name}": columns for name, columns in columns_of_models(models).items()}
+
+
+def wanted_of(options: argparse.Namespace) -> Wanted:
+    """What is asked of every model."""
+    from dataclasses import replace
+
+    from limbeck.reproduce.space_data import find_data
+    from limbeck.reproduce.space_wanted import QUICK, Caps, Wanted
+    from limbeck.reproduce.text import default_corpus
+    from limbeck.run.sources import CORPUS_OPTIONS
+
+    given = source_options(options)
+    text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}
+    caps = QUICK if options.quick else Caps(points=options.points)
+    asked = {"pairs": options.max_pairs, "seeds": options.seeds, "train": options.max_train, "starts": options.starts}
+    return Wanted(
+        data=find_data(options.data),
+        corpus=options.corpus or [str(default_corpus())],
+        own_text=bool(options.corpus),
+        text=text,
+        encoder=given,
+        count_in=options.count_in or (),
+        caps=replace(caps, **{name: number for name, number in asked.items() if number is not None}),
+        preset=options.preset,
+        seed=options.seed,
+        progress=not options.quiet,
+    )
+
+
+def describe_space(name: str, wanted: Wanted) -> None:
+    """--dry-run: what would be measured, and what cannot be."""
+    from limbeck.reproduce.space_subjects import PARTS
+
+    needs = {"tuning": "development", "sts": "sts", "classify": "classify", "structure": "treebank"}
+    lacking = {part: wanted.data.missing[kind] for part, kind in needs.items() if kind in wanted.data.missing}
+    for part, what in PARTS.items():
+        print(f"{name}: {what}" + (f": not measured, it {lacking[part]}" if part in lacking else ""))
+
+
+def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
+    """Make each parent's static vectors part by part, and score them; what is kept from before is taken."""
+    from limbeck.encoders.loading import check_model
+    from limbeck.reproduce.results import try_on
+    from limbeck.reproduce.static_gather import gather, gather_file
+    from limbeck.reproduce.static_subjects import columns_of_parents
+    from limbeck.run.folder import EXISTING
+    from limbeck.run.presets import preset_named
+    from limbeck.run.sources import is_static
+
+    preset_named(options.preset)
+    choose(options.existing, EXISTING, what="--existing")
+    names = [folder.name for folder in folders_of(Path(), options.model)]
+    for model in options.model:
+        if not is_static(model):
+            check_model(model)
+    check_page(paper, options)
+    check_out(options)
+    wanted = parents_wanted_of(options)
+    if options.dry_run:
+        for name in names:
+            describe_parent(name, wanted)
+        return None
+    parents: list[Any] = []
+    shared: dict[int, dict[str, Any]] = {}  # baselines of the text, by dimension
+    for model, name in zip(options.model, names, strict=True):
+        if is_static(model):
+            parents.append(gather_file(model, wanted, name=name))
+            continue
+        folder = options.out / "parents" / name
+        parents.append(gather(model, wanted, shared, name=name, folder=folder, resume=options.existing == "resume"))
+    found = try_on(paper, parents, command=command_of(options.typed))
+    return found, {f"parents/{name}": columns for name, columns in columns_of_parents(parents).items()}
+
+
+def parents_wanted_of(options: argparse.Namespace) -> Any:
+    """What is asked of every parent."""
+    from dataclasses import replace
+
+    from limbeck.reproduce.static_gather import find_sentence_tasks, missing_data
+    from limbeck.reproduce.static_scores import find_word_sets
+    from limbeck.reproduce.static_wanted import QUICK, Caps, Wanted
+    from limbeck.reproduce.text import default_corpus
+    from limbeck.run.sources import CORPUS_OPTIONS
+
+    given = source_options(options)
+    text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}
+    asked = {"epochs": options.epochs, "min_count": options.min_count, "sentences": options.sentences,
+             "train": options.max_train, "starts": options.starts}  # fmt: skip
+    sets = find_word_sets(options.data)
+    tasks, lacking = find_sentence_tasks(options.data)
+    return Wanted(
+        sets=sets,
+        classify=tasks,
+        missing=missing_data(sets, lacking),
+        corpus=options.corpus or [str(default_corpus())],
+        text=text,
+        encoder=given,
+        caps=replace(
+            QUICK if options.quick else Caps(), **{k: value for k, value in asked.items() if value is not None}
+        ),
+        preset=options.preset,
+        seed=options.seed,
+        progress=not options.quiet,
+        workers=options.workers or 0,
+    )
+
+
+def describe_parent(name: str, wanted: Any) -> None:
+    """--dry-run: what would be made, and what cannot be."""
+    from limbeck.reproduce.static_subjects import PARTS
+
+    for part, what in PARTS.items():
+        lacking = wanted.missing.get("classify" if part == "classify" else "similarity")
+        print(f"{name}: {what}" + (f": not made, it {lacking}" if lacking else ""))

@@ -1,0 +1,105 @@
+"""Training, development and test words: no word is on two sides, so that a probe cannot know it by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from limbeck.corpus.compression import open_text
+from limbeck.errors import InputError, UsageError
+from limbeck.probe.labelled import Labelled
+from limbeck.seeds import hash_text
+
+SIDES = ("train", "dev", "test")
+TRAIN, DEV, TEST = range(3)
+Sides = NDArray[np.int8]
+DEV_OF_TRAIN = 0.2  #: of the training words, where the data say train and test alone (Zhao et al. 2020)
+
+
+def split_words(words: Sequence[str], *, dev: float = 0.1, test: float = 0.3, seed: int = 0) -> Sides:
+    """The side of each word, by its hash: the same whatever other words there are.
+
+    >>> split_words(["tea", "night", "train"], dev=0.0, test=1.0).tolist()
+    [2, 2, 2]
+    """
+    if dev < 0 or test < 0 or dev + test > 1:
+        raise UsageError(f"--dev and --test are shares of the words, together at most 1; got {dev} and {test}.")
+    share = np.array([hash_text(f"{seed}\x1fsplit\x1f{word}") for word in words], dtype=np.float64) / 2.0**64
+    sides: Sides = np.where(share < test, TEST, np.where(share < test + dev, DEV, TRAIN)).astype(np.int8)
+    return sides
+
+
+def check_sides(words: Sequence[str], word: NDArray[np.int64], sides: Sides) -> None:
+    """Refuse a split that has a word on two sides: `word` and `sides` are of occurrences, (n,)."""
+    low = np.full(len(words), len(SIDES), dtype=np.int64)
+    high = np.full(len(words), -1, dtype=np.int64)
+    np.minimum.at(low, word, sides)
+    np.maximum.at(high, word, sides)
+    if len(leaking := np.flatnonzero(low < high)):
+        first = leaking[0]
+        raise InputError(
+            f"no word may be on two sides of the split; {len(leaking)} are, {words[first]!r} in {SIDES[low[first]]} "
+            f"and {SIDES[high[first]]}: split by word, or take these words out of one side."
+        )
+
+
+def sides_of(
+    labelled: Labelled,
+    *,
+    dev: float = 0.1,
+    test: float = 0.3,
+    lists: Mapping[str, Sequence[str]] | None = None,
+    seed: int = 0,
+) -> Sides:
+    """The side of each occurrence: by lists of words {"train": ..., "test": ...}, as the data say, or by hash.
+
+    Occurrences of words that are in no list have the side -1.
+    """
+    if lists:
+        found = _listed(labelled.words, lists)
+        sides = found[labelled.word]
+    elif labelled.given is not None:
+        if unknown := set(labelled.given) - set(SIDES):
+            raise InputError(f'"split" must be {", ".join(SIDES)} for every labelled word; got {sorted(unknown)[0]!r}.')
+        sides = np.array([SIDES.index(side) for side in labelled.given], dtype=np.int8)
+    else:
+        return _complete(split_words(labelled.words, dev=dev, test=test, seed=seed)[labelled.word])
+    check_sides(labelled.words, labelled.word, sides)
+    if not (sides == DEV).any():
+        drawn = split_words(labelled.words, dev=DEV_OF_TRAIN, test=0.0, seed=seed)[labelled.word]
+        sides = np.where((sides == TRAIN) & (drawn == DEV), np.int8(DEV), sides)
+    return _complete(sides)
+
+
+def _complete(sides: Sides) -> Sides:
+    for number, side in enumerate(SIDES):
+        if not (sides == number).any():
+            raise InputError(f"every side of the split needs words; {side} has none: give more data or other shares.")
+    return sides
+
+
+def _listed(words: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Sides:
+    number = {word: at for at, word in enumerate(words)}
+    found: Sides = np.full(len(words), -1, dtype=np.int8)
+    for side, members in lists.items():
+        code = SIDES.index(side)
+        for word in members:
+            at = number.get(word)
+            if at is not None and found[at] >= 0 and found[at] != code:
+                raise InputError(
+                    f"no word may be on two sides of the split; {word!r} is in the lists of {SIDES[found[at]]} and "
+                    f"{side}: take it out of one."
+                )
+            if at is not None:
+                found[at] = code
+    return found
+
+
+def read_words(path: str | Path) -> list[str]:
+    """Words of a list, one a line; of WIKI-PSE's train.tsv ("@new_york@ TAB -location=12 ...") the first column."""
+    with open_text(Path(path)) as file:
+        first = [line.split("\t")[0].strip() for line in file]
+    return [word[1:-1] if len(word) > 2 and word[0] == word[-1] == "@" else word for word in first if word]

@@ -1,0 +1,385 @@
+"""The work of a probing run: spaces are made, probes trained on each, and decisions put into tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.table import table_fingerprint
+from limbeck.errors import InputError
+from limbeck.probe import result
+from limbeck.probe.batched import Probes, Rows, train
+from limbeck.probe.controls import description_length, majority_decisions, random_labels, with_random_weights
+from limbeck.probe.features import Features, extract
+from limbeck.probe.labelled import Labelled
+from limbeck.probe.result import WHOLE, Outcome, Probed, columns_of
+from limbeck.probe.scoring import score
+from limbeck.probe.settings import ProbeSettings
+from limbeck.probe.spaces import (
+    Level,
+    Space,
+    averages,
+    context_level,
+    in_context,
+    model_bag,
+    random_words,
+    static_bag,
+    static_words,
+    type_level,
+)
+from limbeck.probe.splits import DEV, SIDES, TEST, TRAIN, Sides
+from limbeck.seeds import hash_text
+from limbeck.state import State, load, save
+from limbeck.stream.progress import Progress
+from limbeck.stream.workers import Workers
+from limbeck.vectors import StaticVectors
+
+CONTEXT, RANDOM_LABELS, RANDOM_WEIGHTS, MAJORITY = "context", "random labels", "random weights", "majority"
+
+
+@dataclass
+class Probing:
+    """A model, labelled words and settings; `run` does it all."""
+
+    encoder: Encoder
+    labelled: Labelled
+    sides: Sides
+    settings: ProbeSettings
+    data: Mapping[str, Any]
+    static: StaticVectors | None = None
+    probes_of: str | Path | None = None
+    keep_probes: bool = False
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that the numbers depend on."""
+        return {
+            "model": self.encoder.fingerprint,
+            "data": self.data_fingerprint,
+            "text": self.data.get("fingerprint"),
+            "settings": self.settings.as_dict(),
+            "static": None if self.static is None else table_fingerprint(self.static.words, self.static.matrix),
+            "probes_of": None if self.probes_of is None else str(self.probes_of),
+            "keep_probes": self.keep_probes,
+        }
+
+    @cached_property
+    def data_fingerprint(self) -> str:
+        """Changes with the words, classes and sides that probes are trained on."""
+        labelled = self.labelled
+        numbers = np.stack([labelled.sentence, labelled.position, labelled.word, labelled.kind, self.sides])
+        parts = ["\x1f".join(labelled.classes), "\x1f".join(labelled.words), numbers.tobytes().hex()]
+        return f"{hash_text(chr(30).join(parts)):016x}"
+
+    @cached_property
+    def device(self) -> torch.device:
+        return torch.device(getattr(self.encoder, "device", "cpu"))
+
+    def run(
+        self,
+        *,
+        state: Path | None = None,
+        kept: Path | None = None,
+        workers: Workers | None = None,
+        progress: bool = False,
+    ) -> Probed:
+        """Every space, probe and start. `state` is a folder in which a stopped run finds what it has done."""
+        self._state, self._kept = state, kept if self.keep_probes else None
+        self._workers, self._progress = workers or Workers(), progress
+        self._notes: dict[str, str] = {}
+        self.outcomes: dict[tuple[str, str, str], list[Outcome]] = {}
+        tables: dict[str, list[dict[str, Any]]] = {"data": result.data_rows(self.labelled, self.sides)}
+        whole = self.extracted(None)
+        for space in self.spaces(whole):
+            self.probe_space(space, WHOLE)
+        if self.probes_of is None:
+            self.try_controls(whole, tables)
+        tables["pieces"] = self.by_pieces(whole)
+        del whole
+        for size in self.settings.context_size if self.probes_of is None else ():
+            features = self.extracted(size)
+            for space in self.spaces(features, sized=True):
+                self.probe_space(space, str(size))
+        return self.probed(tables)
+
+    # vectors
+
+    def extracted(self, size: int | None, encoder: Encoder | None = None) -> Features:
+        name = "random" if encoder is not None else WHOLE if size is None else str(size)
+        file = None if self._state is None else self._state / f"vectors-{name}.npy"
+        return extract(
+            encoder or self.encoder,
+            self.labelled,
+            context=size,
+            file=file,
+            batch_tokens=int(getattr(self.encoder, "batch_tokens", None) or 8192),
+            workers=self._workers,
+            progress=self._progress,
+        )
+
+    @cached_property
+    def in_context(self) -> Level:
+        return context_level(self.labelled, self.sides)
+
+    @cached_property
+    def of_words(self) -> Level:
+        return type_level(self.labelled, self.sides)
+
+    def spaces(self, features: Features, *, sized: bool = False) -> Iterator[Space]:
+        """What is probed with this context; one vector a word has no context, and is probed once."""
+        settings, seed = self.settings, self.settings.seeds[0]
+        level = replace(self.in_context, sides=np.where(features.found, self.sides, np.int8(-1)))
+        yield in_context(features, level)
+        if self.probes_of is not None:
+            return
+        if "bag" in settings.compare:
+            if (bag := model_bag(features, level)) is not None:
+                yield bag
+            else:
+                self._notes["P-model"] = "it needs the embedding table: add table to --layers"
+            if self.static is not None:
+                yield static_bag(self.static, features, level, seed=seed)
+            if "random" in settings.compare:
+                yield static_bag(None, features, level, seed=seed)
+        if sized:
+            return
+        if "average" in settings.compare:
+            known = np.flatnonzero(features.found)
+            part = replace(features, index=features.index[known])
+            seen = np.zeros(len(self.labelled.words), dtype=bool)
+            seen[self.labelled.word[known]] = True
+            words = replace(self.of_words, sides=np.where(seen, self.of_words.sides, np.int8(-1)))
+            yield averages(part, self.labelled.take(known), words)
+        if "random" in settings.compare:
+            yield random_words(self.labelled, self.of_words, seed=seed)
+        if self.static is not None:
+            yield static_words(self.static, self.labelled, self.of_words, seed=seed)
+
+    # probes
+
+    def probe_space(self, space: Space, context: str, *, watch_training: bool = False) -> None:
+        """Train probes of each kind from each start, or try those of another run, and keep what they say."""
+        if space.note:
+            self._notes[f"{space.name}, context {context}"] = space.note
+        for probe in self.settings.probes:
+            for seed in self.settings.seeds:
+                make = partial(self.tried, space, probe, context, seed, watch_training)
+                made = self.remembered(f"{space.name}-{probe}-{context}-{seed}", make)
+                self.outcomes.setdefault((space.name, probe, context), []).append(
+                    outcome_of(made, space, probe, context, seed)
+                )
+
+    def tried(self, space: Space, probe: str, context: str, seed: int, watch_training: bool) -> State:
+        rows = np.flatnonzero((space.level.sides == DEV) | (space.level.sides == TEST))
+        if self.probes_of is not None:
+            probes = self.loaded(space, probe, seed)
+            curves: State = {}
+        else:
+            probes, curves = self.trained(space, probe, context, seed)
+        decisions = np.empty((len(space.layers), len(rows), len(self.labelled.classes)), dtype=bool)
+        own = np.empty((len(space.layers), len(rows)), dtype=np.float16)
+        first = space.level.targets[rows].argmax(1)
+        for part, margins in probes.margins(space.features, space.index[rows]):
+            decisions[:, part] = margins > 0
+            mine = np.take_along_axis(margins, first[part][None, :, None], axis=2)[..., 0]
+            own[:, part] = np.clip(mine, -60000, 60000)
+        known = np.full(len(space.layers), np.nan)
+        if watch_training:
+            seen = np.flatnonzero(space.level.sides == TRAIN)
+            said = probes.decisions(space.features, space.index[seen])
+            level = space.level
+            known = np.array([score(one, level.unit[seen], level.gold, level.word).f1 for one in said])
+        return {"rows": rows, "decisions": np.packbits(decisions), "own": own, "known": known, **curves}
+
+    def trained(self, space: Space, probe: str, context: str, seed: int) -> tuple[Probes, State]:
+        settings = self.settings.training(probe)
+        name = f"{space.name}, {probe}, context {context}, seed {seed}"
+        total = settings.epochs * len(space.layers)
+        with Progress(name, total=total, unit="layers × epochs", show=self._progress) as bar:
+            made = train(
+                self.rows_of(space, TRAIN),
+                self.rows_of(space, DEV),
+                names=self.labelled.classes,
+                settings=settings,
+                seed=seed,
+                device=self.device,
+                on_epoch=bar.advance,
+            )
+        if self._kept is not None and space.name == CONTEXT and context == WHOLE:
+            made.probes.save(self._kept / f"{probe}-{seed}.safetensors", about=self.about_probes(space))
+        return made.probes, {"loss": made.losses, "dev_loss": made.dev_losses, "dev_f1": made.dev_f1}
+
+    def rows_of(self, space: Space, side: int) -> Rows:
+        here = np.flatnonzero(space.level.sides == side)
+        if not len(here):
+            raise InputError(
+                f"every side of the split needs words with vectors; {SIDES[side]} has none: give more data."
+            )
+        return Rows(space.features, space.index[here], space.level.targets[here])
+
+    def about_probes(self, space: Space) -> dict[str, str]:
+        return {"data": self.data_fingerprint, "layers": ",".join(space.layers), "model": self.encoder.name}
+
+    def loaded(self, space: Space, probe: str, seed: int) -> Probes:
+        """Probes of another run: of the same words, sides and layers, else their scores would mean nothing."""
+        assert self.probes_of is not None
+        path = Path(self.probes_of) / "probes" / f"{probe}-{seed}.safetensors"
+        if not path.is_file():
+            raise InputError(f"{path}: there are no such probes: give --probe and --seeds as in that run.")
+        probes, about = Probes.load(path, device=str(self.device))
+        here = self.about_probes(space)
+        for name, what in (("data", "labelled words and split"), ("layers", "layers")):
+            if about.get(name) != here[name]:
+                raise InputError(f"{path}: trained on other {what}: give both runs the same data and settings.")
+        if probes.dim != self.encoder.dim:
+            raise InputError(f"{path}: for vectors of another width than {self.encoder.name} has.")
+        return probes
+
+    def remembered(self, name: str, make: Callable[[], State]) -> State:
+        """What a stopped run has made already, or made now."""
+        if self._state is None:
+            return make()
+        file = self._state / f"{name.replace(' ', '_')}.npz"
+        if file.is_file():
+            return load(file)[0]
+        made = make()
+        save(file, made)
+        return made
+
+    # controls
+
+    def try_controls(self, whole: Features, tables: dict[str, list[dict[str, Any]]]) -> None:
+        settings, seed = self.settings, self.settings.seeds[0]
+        level = replace(self.in_context, sides=np.where(whole.found, self.sides, np.int8(-1)))
+        space = in_context(whole, level)
+        if MAJORITY in settings.controls:
+            for own in (level, self.of_words):
+                self.guess(own)
+        if "random-labels" in settings.controls:
+            mixed = replace(space, name=RANDOM_LABELS, level=random_labels(level, seed=seed))
+            self.probe_space(mixed, WHOLE, watch_training=True)
+            tables["selectivity"] = [
+                row
+                for probe in settings.probes
+                for row in result.selectivity_rows(
+                    self.outcomes[CONTEXT, probe, WHOLE], self.outcomes[RANDOM_LABELS, probe, WHOLE]
+                )
+            ]
+        if "random-weights" in settings.controls:
+            untrained = with_random_weights(self.encoder, seed=seed)
+            drawn = in_context(self.extracted(None, untrained), level)
+            self.probe_space(replace(drawn, name=RANDOM_WEIGHTS), WHOLE)
+        if "description-length" in settings.controls:
+            tables["description_length"] = [row for probe in settings.probes for row in self.described(space, probe)]
+
+    def guess(self, level: Level) -> None:
+        """The class that most have, for all."""
+        rows = np.flatnonzero((level.sides == DEV) | (level.sides == TEST))
+        said = majority_decisions(level, rows)
+        made = Outcome(
+            MAJORITY, "none", WHOLE, 0, ("none",), level, rows, said[None],
+            np.where(said[None].any(2), 1, -1).astype(np.float16), {}, np.array([np.nan]),
+        )  # fmt: skip
+        self.outcomes[f"{MAJORITY}-{level.name}", "none", WHOLE] = [made]
+
+    def described(self, space: Space, probe: str) -> list[dict[str, Any]]:
+        def make() -> State:
+            found = description_length(
+                self.rows_of(space, TRAIN),
+                self.rows_of(space, DEV),
+                names=self.labelled.classes,
+                settings=self.settings.training(probe),
+                seed=self.settings.seeds[0],
+                device=self.device,
+            )
+            return {"bits": found.bits, "uniform": np.array(found.uniform)}
+
+        made = self.remembered(f"description-{probe}", make)
+        uniform = int(made["uniform"]) * len(self.labelled.classes)
+        return [
+            {
+                "probe": probe,
+                "layer": layer,
+                "bits": float(bits),
+                "uniform_bits": uniform,
+                "compression": uniform / bits,
+            }
+            for layer, bits in zip(space.layers, made["bits"].sum(1).tolist(), strict=True)
+        ]
+
+    # tables
+
+    def by_pieces(self, whole: Features) -> list[dict[str, Any]]:
+        if not whole.pieces.any():
+            return []
+        contextual = [own for (space, _, _), own in self.outcomes.items() if space == CONTEXT]
+        return [row for own in contextual for row in result.piece_rows(own, whole)]
+
+    def probed(self, tables: dict[str, list[dict[str, Any]]]) -> Probed:
+        everything = list(self.outcomes.values())
+        tables["scores"] = [row for own in everything for row in result.score_rows(own)]
+        tables["curves"] = [row for own in everything for row in result.curve_rows(own)]
+        tables["classes"] = [
+            row
+            for own in everything
+            if own[0].context == WHOLE and own[0].space not in (RANDOM_LABELS, MAJORITY)
+            for row in result.class_rows(own, self.labelled.classes)
+        ]
+        tables["confidence"] = []
+        for probe in self.settings.probes:
+            if ("P-model", probe, WHOLE) in self.outcomes:
+                own, bag = self.outcomes[CONTEXT, probe, WHOLE], self.outcomes["P-model", probe, WHOLE][0]
+                tables["confidence"] += result.confidence_rows(own, bag)
+            steps = [str(size) for size in self.settings.context_size] + [WHOLE]
+            for less, more in pairwise(steps):
+                if (CONTEXT, probe, less) in self.outcomes:
+                    pair = self.outcomes[CONTEXT, probe, less][0], self.outcomes[CONTEXT, probe, more][0]
+                    tables.setdefault("flips", []).extend(result.flip_rows(*pair))
+                    tables.setdefault("flip_examples", []).extend(result.flip_examples(*pair, self.labelled))
+        order = ("scores", "classes", "curves", "data", "pieces", "confidence", "selectivity", "description_length",
+                 "flips", "flip_examples")  # fmt: skip
+        filled = {name: columns_of(tables[name]) for name in order if tables.get(name)}
+        return Probed(self.encoder.name, filled, self.settings.as_dict(), self.facts())
+
+    def facts_of_sides(self) -> dict[str, dict[str, int]]:
+        """How many words, combinations and contexts are on each side."""
+        return {
+            name: {
+                "words": len(np.unique(self.labelled.word[self.sides == side])),
+                "combinations": len(np.unique(self.labelled.combination[self.sides == side])),
+                "contexts": int((self.sides == side).sum()),
+            }
+            for side, name in enumerate(SIDES)
+        }
+
+    def facts(self) -> dict[str, Any]:
+        training = {probe: vars(self.settings.training(probe)) for probe in self.settings.probes}
+        return {
+            "classes": list(self.labelled.classes),
+            "sides": self.facts_of_sides(),
+            "left_out": dict(self.labelled.left_out),
+            "notes": self._notes,
+            "training": training,
+            "imbalance": "no class is weighted and no row left out; data.csv has each class' share of the contexts",
+            "probes_of": None if self.probes_of is None else str(self.probes_of),
+            "data": dict(self.data),
+        }
+
+
+def outcome_of(made: State, space: Space, probe: str, context: str, seed: int) -> Outcome:
+    rows: NDArray[np.int64] = made["rows"]
+    shape = (len(space.layers), len(rows), space.level.gold.shape[1])
+    decisions = np.unpackbits(made["decisions"], count=int(np.prod(shape))).astype(bool).reshape(shape)
+    curves: State = {name: made[name] for name in ("loss", "dev_loss", "dev_f1") if name in made}
+    return Outcome(
+        space.name, probe, context, seed, space.layers, space.level, rows, decisions, made["own"], curves, made["known"]
+    )
