@@ -234,7 +234,8 @@ class Distillation:
             "left_out": {NO_VECTOR: shown - len(kept)} if len(kept) < shown else {},
             "finishing": [*done.steps, *steps],
         }
-        vectors = StaticVectors(words, matrix, counts=counts, origins=origins.tolist())
+        total = None if self.plan is None else self.plan.units
+        vectors = StaticVectors(words, matrix, counts=counts, origins=origins.tolist(), total=total)
         return Distilled(vectors, name, layer, counts, origins.tolist(), about)
 
     def about(self, name: str, layer: str) -> dict[str, Any]:
