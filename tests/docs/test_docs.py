@@ -145,6 +145,7 @@ def test_all_options_are_told() -> None:
             "evaluate.md",
             "classify.md",
             "analyze.md",
+            "probe.md",
             "finetune.md",
             "corpora.md",
             "reproduce.md",
