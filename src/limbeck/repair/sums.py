@@ -36,7 +36,7 @@ class Sums:
         self.precision = torch.finfo(torch.float64).eps  # relative rounding of the coarsest products in scatter
         self.mean = torch.zeros(dim, dtype=torch.float64)
         shape = {"mean": (0,), "diagonal": (dim,), "full": (dim, dim)}[form]
-        self.scatter = torch.zeros(shape, dtype=torch.float64)  # what is above the diagonal is not kept up
+        self.scatter = torch.zeros(shape, dtype=torch.float64)
 
     @classmethod
     def of_moments(cls, moments: Any, layer: int, form: Form) -> Self:
@@ -74,10 +74,10 @@ class Sums:
             if weights is not None:
                 shifted *= weights.sqrt().to(shift.dtype).unsqueeze(1)
             if self.form == "full":
-                self.scatter += _lower_products(shifted)
-                self.scatter -= torch.outer(rest, rest / weight)
+                scatter = symmetric_products(shifted.unsqueeze(0))[0] - torch.outer(rest, rest / weight)
             else:
-                self.scatter += shifted.square().sum(0, dtype=torch.float64) - rest.square() / weight
+                scatter = shifted.square().sum(0, dtype=torch.float64) - rest.square() / weight
+            self.scatter += scatter
         self._combine(len(x), weight, shift.to(torch.float64) + rest / weight)
 
     def _combine(self, rows: int, weight: float, mean: torch.Tensor) -> None:
@@ -96,23 +96,12 @@ class Sums:
     @property
     def covariance(self) -> torch.Tensor:
         """Scatter over Σw: (d, d), or its diagonal (d,); zero before any row."""
-        scatter = self.scatter if self.form != "full" else self.scatter.tril() + self.scatter.tril(-1).T
-        return scatter / (self.weight or 1.0)
+        return self.scatter / (self.weight or 1.0)
 
     @property
     def noise(self) -> torch.Tensor:
         """Variance (d,) that rounding alone can give a constant dimension."""
         return (self.rows * torch.finfo(torch.float64).eps * self.mean).square()
-
-
-def _lower_products(x: torch.Tensor) -> torch.Tensor:
-    """Σ x xᵀ of rows x (n, d) in their precision, on and below the diagonal; above it stands anything."""
-    if x.device.type != "cpu":
-        return symmetric_products(x.unsqueeze(0))[0]
-    from scipy.linalg import blas  # comes with scikit-learn; torch has no product that leaves the other half out
-
-    multiply = blas.dsyrk if x.dtype == torch.float64 else blas.ssyrk
-    return torch.from_numpy(multiply(1.0, x.numpy().T)).T
 
 
 def principal(sums: Sums, count: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
@@ -125,20 +114,21 @@ def principal(sums: Sums, count: int | None = None) -> tuple[torch.Tensor, torch
     count = d if count is None else min(count, d)
     if not count:
         return sums.mean.new_zeros(0), sums.mean.new_zeros(0, d)
-    values, vectors = _largest(sums.scatter / (sums.weight or 1.0), count)
+    values, vectors = _largest(sums.covariance, count)
     floor = max(d * torch.finfo(torch.float64).eps, sums.precision) * values[0] + sums.noise.sum()
     there = values > floor
     return torch.where(there, values, 0.0), torch.where(there.unsqueeze(1), vectors, 0.0)
 
 
 def _largest(symmetric: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest eigenvalues (count,) of a symmetric matrix and their eigenvectors (count, d), from its lower half."""
+    """The largest eigenvalues (count,) of a symmetric matrix and their eigenvectors (count, d)."""
     d = len(symmetric)
     if symmetric.device.type == "cpu" and 4 * count < d:  # a few cost a third of all, but torch has no such solver
         import scipy.linalg  # comes with scikit-learn, whose absence is told where it is imported
 
-        found = scipy.linalg.eigh(symmetric.numpy(), lower=True, subset_by_index=(d - count, d - 1))
-        values, vectors = map(torch.from_numpy, found)
+        values, vectors = map(
+            torch.from_numpy, scipy.linalg.eigh(symmetric.numpy(), subset_by_index=(d - count, d - 1))
+        )
     else:
-        values, vectors = torch.linalg.eigh(symmetric, UPLO="L")
+        values, vectors = torch.linalg.eigh(symmetric)
     return values.flip(0)[:count], vectors.flip(1).T[:count].contiguous()
