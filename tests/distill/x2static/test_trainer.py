@@ -221,11 +221,15 @@ def test_ctrl_c_keeps_the_shards_that_are_done(tmp_path: Path) -> None:
             signal.raise_signal(signal.SIGINT)
         return plain(self, place, rate)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Contrast, "step", pressed)
-        for _ in range(2):
-            with pytest.raises(KeyboardInterrupt):
-                go(settings, tmp_path / "training", OwnEncoder())
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Contrast, "step", pressed)
+            for _ in range(2):
+                with pytest.raises(KeyboardInterrupt):
+                    go(settings, tmp_path / "training", OwnEncoder())
+    finally:
+        signal.signal(signal.SIGINT, before)
     resumed = go(settings, tmp_path / "training", OwnEncoder())
     np.testing.assert_array_equal(resumed.matrix, whole.matrix)
     assert resumed.losses == whole.losses
