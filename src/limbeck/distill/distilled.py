@@ -58,8 +58,8 @@ class Distilled:
         """A folder that limbeck, model2vec and sentence-transformers load, with words.parquet, README.md, run.json."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        facts = {"counts": self.counts, "origins": self.origins, "total": self.vectors.total}
-        known = StaticVectors(self.vectors.words, self.vectors.matrix, **facts)
+        words, matrix, total = self.vectors.words, self.vectors.matrix, self.vectors.total
+        known = StaticVectors(words, matrix, counts=self.counts, origins=self.origins, total=total)
         known.save(folder, format="model2vec", dtype=dtype)
         if losses := self.about.get("training", {}).get("losses"):
             write_csv(folder / "losses.csv", {name: [row[name] for row in losses] for name in losses[0]})
