@@ -5,6 +5,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?=
+# a process a core, one thread each: tests are many and small
+PYTEST  = OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(PY) -m pytest -q -n auto --maxprocesses 4 --dist loadscope
 PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
@@ -20,10 +22,10 @@ demo: $(VENV)/.base  ## install what limbeck needs, and measure three small mode
 	@$(VENV)/bin/limbeck demo $(ARGS)
 
 test: $(VENV)/.dev  ## the fast tests: offline, no GPU
-	HF_HUB_OFFLINE=1 $(PY) -m pytest -q -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: $(VENV)/.dev  ## every test, the slow ones too
-	HF_HUB_OFFLINE=1 $(PY) -m pytest -q $(ARGS)
+	$(PYTEST) $(ARGS)
 
 check: $(VENV)/.dev  ## style, types, who imports whom, and what the wheel holds
 	$(VENV)/bin/ruff check .

@@ -191,7 +191,7 @@ def test_small_batches_give_the_same() -> None:
     for batch in batches(prepared, batch_tokens=60):
         found = encoder(batch_tokens=60).forward(batch)
         for row, key in enumerate(zip(batch.sentences.tolist(), batch.positions.tolist(), strict=True)):
-            torch.testing.assert_close(found[:, row], wanted[key], atol=1e-6, rtol=1e-5)
+            torch.testing.assert_close(found[:, row], wanted[key], atol=1e-5, rtol=1e-5)  # as processors round
             seen += 1
     assert seen == len(prepared)
 

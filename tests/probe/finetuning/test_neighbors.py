@@ -118,7 +118,7 @@ def test_a_window_costs_what_needs_context():
     reached = {}
     for k in (0, 1):
         settings = FinetuneSettings(
-            steps=50, batch=12, learning_rate=2e-2, evaluate_every=10, attention_window=k, attention_texts=0
+            steps=150, batch=12, learning_rate=1e-2, evaluate_every=25, attention_window=k, attention_texts=0
         )
         found = finetune_model(made_tasks.parts(), data, settings=settings)
         reached[k] = found.scores["dev"].values["accuracy"]
