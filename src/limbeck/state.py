@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, LimbeckError
+from limbeck.npz import check_archive
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  #: files of format 1 have no checksum
+HEADER = "__header__"
 State = dict[str, NDArray[Any]]
+
+
+class DamagedFile(InputError):
+    """A state file that is not as it was written."""
 
 
 @contextmanager
@@ -45,23 +52,52 @@ def write_text(path: Path, text: str) -> None:
 
 
 def save(path: Path, arrays: Mapping[str, NDArray[Any]], *, about: Mapping[str, Any] | None = None) -> None:
-    """Save named arrays, with a JSON header, to one uncompressed .npz file."""
-    header = json.dumps({"format": FORMAT, "about": dict(about or {})}, sort_keys=True)
+    """Save named arrays, with a JSON header and a checksum over all of it, to one uncompressed .npz file."""
+    told = json.dumps(dict(about or {}), sort_keys=True)
+    header = json.dumps({"format": FORMAT, "about": json.loads(told), "digest": digest_of(arrays, told)})
     with atomic(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, allow_pickle=False, **{"__header__": np.array(header), **arrays})
+        np.savez(file, allow_pickle=False, **{HEADER: np.array(header), **arrays})
 
 
 def load(path: Path) -> tuple[State, dict[str, Any]]:
-    """Load what `save` wrote: the arrays and the header's `about`."""
+    """Load what `save` wrote: the arrays and the header's `about`. `DamagedFile` where anything of it was changed."""
     try:
-        # opened here: numpy leaves a file that is no archive open
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            header = json.loads(str(file["__header__"]))
-            arrays = {name: file[name] for name in file.files if name != "__header__"}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a state file of limbeck ({error}).") from error
-    if header["format"] != FORMAT:
+        file = open(path, "rb")  # noqa: SIM115 (numpy would leave a file that is no archive open)
+    except OSError as error:
+        raise InputError(f"{path}: not a state file of limbeck ({error.strerror or error}).") from error
+    try:
+        with file:
+            header, arrays = _read(file)
+    except Exception as error:  # bytes that anything may have happened to raise anything
+        raise DamagedFile(f"{path}: not a state file of limbeck ({error}).") from error
+    if header["format"] not in READABLE:
+        read = " and ".join(map(str, READABLE))
         raise InputError(
-            f"{path}: state format {header['format']}, this limbeck reads {FORMAT}: run again with --existing replace."
+            f"{path}: state format {header['format']}, this limbeck reads {read}: run again with --existing replace."
         )
-    return arrays, header["about"]
+    about: dict[str, Any] = header["about"]
+    if header["format"] > 1 and header.get("digest") != digest_of(arrays, json.dumps(about, sort_keys=True)):
+        raise DamagedFile(f"{path}: not as it was written, its checksum is another.")
+    return arrays, about
+
+
+def _read(file: IO[bytes]) -> tuple[dict[str, Any], State]:
+    check_archive(file)
+    with np.load(file, allow_pickle=False) as archive:
+        header = json.loads(str(archive[HEADER]))
+        if not isinstance(header, dict) or not isinstance(header["format"], int) or "about" not in header:
+            raise ValueError("its header is none")
+        return header, {name: archive[name] for name in archive.files if name != HEADER}
+
+
+def digest_of(arrays: Mapping[str, NDArray[Any]], told: str = "") -> str:
+    """A checksum over names, shapes, types and bytes of arrays, and over a text."""
+    digest = hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(
+            f"\x1f{name}\x1f{array.dtype.str}\x1f{np.shape(arrays[name])}\x1f".encode("utf-8", "surrogatepass")
+        )
+        if array.size:
+            digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()

@@ -19,7 +19,7 @@ from limbeck.corpus import Corpus
 from limbeck.errors import InputError, LimbeckError
 from limbeck.state import atomic, load, save
 from limbeck.stream import Choice, Passed, TextSource, run_pass
-from limbeck.stream.checkpoint import PLAN, STATE
+from limbeck.stream.checkpoint import CUMULATIVE, PARTS, PLAN, Checkpoint, Part, gaps
 from limbeck.stream.workers import prefetched
 
 MADE = sentences(200, documents=12)
@@ -29,6 +29,7 @@ SHAPE = {"layers": LAYERS, "dim": DIM}
 @pytest.fixture(autouse=True)
 def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr("limbeck.stream.local.REST", 0)
 
 
 def accumulators() -> list[Accumulator]:
@@ -138,20 +139,145 @@ def test_other_accumulators_are_refused(tmp_path: Path) -> None:
         run_pass(source, [Norms(**SHAPE)], checkpoint=tmp_path)
 
 
-@pytest.mark.parametrize("name", [PLAN, STATE])
-def test_a_damaged_state_is_told_by_name(tmp_path: Path, name: str) -> None:
+def parts_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / PARTS).iterdir())
+
+
+def stopped(folder: Path, batch: int = 20) -> list[str]:
+    """The parts that a pass leaves which is stopped at this batch."""
+    with pytest.raises(KeyboardInterrupt):
+        go(folder, stop_at(batch, KeyboardInterrupt))
+    return parts_in(folder)
+
+
+def test_parts_stay_few_and_become_one(tmp_path: Path) -> None:
+    left = stopped(tmp_path)
+    covered = [shard for name in left if (part := Part.named(Path(name))) for shard in range(part.first, part.stop)]
+    assert 2 <= len(left) <= 3
+    assert covered == list(range(len(covered)))  # each shard once
+    passed = go(tmp_path)
+    assert parts_in(tmp_path) == [f"000000-{len(passed.plan.shards):06d}.npz"]
+
+
+def test_a_resumed_pass_encodes_each_missing_shard_once(tmp_path: Path) -> None:
+    left = stopped(tmp_path)
+    (tmp_path / PARTS / left[1]).unlink()
+    lost = Part.named(Path(left[1]))
+    assert lost is not None
+    last = Part.named(Path(left[-1]))
+    assert last is not None
+    watcher = Watcher()
+    passed = go(tmp_path, consumers=[watcher])
+    assert watcher.ended == [*range(lost.first, lost.stop), *range(last.stop, len(passed.plan.shards))]
+    equal(passed, go(None))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_part_is_found_and_its_shards_alone_are_done_again(
+    tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generator = np.random.default_rng(seed)
+    left = stopped(tmp_path)
+    chosen = left[int(generator.integers(len(left)))]
+    path = tmp_path / PARTS / chosen
+    content = bytearray(path.read_bytes())
+    if seed % 3 == 0:
+        del content[int(generator.integers(len(content))) :]
+    else:  # inside the largest array, where no other field of the archive is
+        for place in generator.integers(len(content) // 4, len(content) // 2, size=1 + seed % 3):
+            content[place] ^= 1 << int(generator.integers(8))
+    path.write_bytes(content)
+    lost, last = Part.named(Path(chosen)), Part.named(Path(left[-1]))
+    assert lost is not None
+    assert last is not None
+    watcher = Watcher()
+    passed = go(tmp_path, consumers=[watcher])
+    assert sorted(watcher.ended) == sorted({*range(lost.first, lost.stop), *range(last.stop, len(passed.plan.shards))})
+    (line,) = capsys.readouterr().err.splitlines()
+    assert chosen in line
+    assert "damaged" in line
+    assert "done again" in line
+    equal(passed, go(None))
+
+
+@pytest.mark.parametrize("size", [0, 100, 3000])
+def test_a_damaged_plan_is_made_anew_and_parts_stay(
+    tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = stopped(tmp_path)
+    path = tmp_path / PLAN
+    path.write_bytes(path.read_bytes()[:size])
+    second = OwnEncoder()
+    equal(go(tmp_path, second), go(None))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"{path}: damaged, the text is planned anew."
+    assert left
+    assert second.batches < 20  # the parts of an equal plan count
+
+
+def test_a_part_of_another_plan_is_done_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stopped(tmp_path)
+    (tmp_path / PLAN).unlink()
+    source = TextSource(Corpus.from_sentences(MADE), OwnEncoder(), "sentence", 60)
+    passed = run_pass(source, accumulators(), checkpoint=tmp_path, shard_units=100)
+    assert "of another plan" in capsys.readouterr().err
+    equal(passed, go(None))
+
+
+def test_a_merged_part_and_those_it_was_merged_from_count_once(tmp_path: Path) -> None:
+    """Killed after the merged part was written, before the others were removed."""
+    left = stopped(tmp_path)
+    kept = {name: (tmp_path / PARTS / name).read_bytes() for name in left}
+    passed = go(tmp_path)
+    for name, content in kept.items():
+        (tmp_path / PARTS / name).write_bytes(content)
+    second = OwnEncoder()
+    equal(go(tmp_path, second), passed)
+    assert second.batches == 0
+    assert len(parts_in(tmp_path)) == 1
+
+
+def test_a_finished_state_is_read_without_touching_it(tmp_path: Path) -> None:
+    passed = go(tmp_path)
+    saved = Checkpoint(tmp_path, {})
+    found = saved.load_state(accumulators())
+    assert found is not None
+    merged, shards, dropped = found
+    assert shards == len(passed.plan.shards)
+    assert dropped == passed.dropped
+    equal(Passed(passed.plan, merged), passed)
+    (file,) = (tmp_path / PARTS).iterdir()
+    file.write_bytes(file.read_bytes()[:-500])
+    assert saved.load_state(accumulators()) is None
+    assert file.exists()
+
+
+def test_the_state_of_an_earlier_version_is_refused_by_name(tmp_path: Path) -> None:
     go(tmp_path)
-    path = tmp_path / name
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(InputError, match=f"{name}: not a state file"):
+    (tmp_path / CUMULATIVE).touch()
+    with pytest.raises(InputError, match=r"accumulators\.npz: left by an earlier version"):
         go(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("done", "start", "missing"),
+    [
+        ([], 0, [(0, 9)]),
+        ([], 4, [(4, 9)]),
+        ([(0, 9)], 0, []),
+        ([(2, 4)], 0, [(0, 2), (4, 9)]),
+        ([(6, 9), (0, 1), (1, 3)], 0, [(3, 6)]),
+    ],
+)
+def test_gaps(done: list[tuple[int, int]], start: int, missing: list[tuple[int, int]]) -> None:
+    assert gaps([Part(*one) for one in done], 9, start=start) == [Part(*one) for one in missing]
 
 
 def test_another_format_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("limbeck.state.FORMAT", 99)
     save(tmp_path / "x.npz", {"a": np.arange(3)})
     monkeypatch.undo()
-    with pytest.raises(InputError, match=r"x\.npz: state format 99, this limbeck reads 1"):
+    with pytest.raises(InputError, match=r"x\.npz: state format 99, this limbeck reads 1 and 2"):
         load(tmp_path / "x.npz")
 
 
@@ -165,13 +291,14 @@ def test_a_full_disk_keeps_the_state_before(tmp_path: Path, monkeypatch: pytest.
     def full(file: Any, **arrays: Any) -> None:
         calls.append(1)
         real(file, **arrays)
-        if len(calls) == 3:  # the plan, the first shard, and another one
+        if len(calls) == 3:  # the plan, the first part, and another one
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(limbeck.state.np, "savez", full)
-    with pytest.raises(LimbeckError, match=r"accumulators\.npz: could not be written \(No space left on device\)"):
+    with pytest.raises(LimbeckError, match=r"\d-\d+\.npz: could not be written \(No space left on device\)"):
         go(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [STATE, PLAN]  # no temporary file
+    assert sorted(path.name for path in tmp_path.iterdir()) == [PARTS, PLAN]
+    assert len(parts_in(tmp_path)) == 1  # no temporary file
     equal(go(tmp_path), go(None))
 
 

@@ -21,8 +21,8 @@ ROWS_AT_ONCE = {"cpu": 4096, "cuda": 131_072}
 class Moments:
     """n, mean and scatter Σ(x − mean)(x − mean)ᵀ by Chan's update, in float64.
 
-    Products are made in the vectors' own precision after a shift to the running mean, so that large
-    means (rogue dimensions) do not eat the digits of small variances. On CUDA each float32 is split
+    Products are made in the vectors' own precision after a shift to the mean of the first rows of a shard, so
+    that large means (rogue dimensions) do not eat the digits of small variances. On CUDA each float32 is split
     into two bfloat16 parts: two tensor-core products (about 16 bits, float32 sums) instead of one slow
     float32 product; the measures made of them stay within 1e-4.
     """
@@ -36,6 +36,7 @@ class Moments:
         self.precision = 0.0  # relative rounding of the coarsest products that are in scatter
         self.mean = torch.zeros(layers, dim, dtype=torch.float64)
         self.scatter = torch.zeros(layers, dim, dim, dtype=torch.float64)
+        self._shift: torch.Tensor | None = None  # about where the vectors of this shard lie
 
     def settings(self) -> dict[str, Any]:
         return {"layers": self.layers, "dim": self.dim}
@@ -57,7 +58,9 @@ class Moments:
         # the shift as it is subtracted: rounded to the precision of the products
         if total is None:
             total = rows.sum(dim=1, dtype=torch.float64)
-        shift = (self.mean if self.n else total / n).to(narrow)
+        if self._shift is None:
+            self._shift = total / n
+        shift = self._shift.to(rows.device, narrow)
         products = _shifted_products(rows, shift)
         split = rows.device.type == "cuda" and narrow == torch.float32
         self.precision = max(self.precision, SPLIT_PRECISION if split else torch.finfo(narrow).eps)
@@ -65,6 +68,10 @@ class Moments:
         # the batch's own moments, about its own mean
         products -= torch.einsum("li,lj->lij", sums, sums / n)
         self._combine(n, shift.to(torch.float64) + sums / n, products)
+
+    def settle(self) -> None:
+        """A shard ends: the rounding of what follows depends on the next shard alone."""
+        self._shift = None
 
     def _combine(self, n: int, mean: torch.Tensor, scatter: torch.Tensor) -> None:
         """Chan, Golub & LeVeque (1983): moments of two sets together."""

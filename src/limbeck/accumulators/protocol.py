@@ -4,6 +4,9 @@ The laws (tested for every registered accumulator by reflection, and for a user'
 `limbeck.testing.check_accumulator`): empty is the identity of merge; merge commutes and
 associates; any batching, order and sharding give the same state; an empty batch changes nothing;
 input is neither changed nor kept; state to file to state is bit-exact; unlike settings are refused.
+
+An accumulator that holds sums in lower precision for some batches may have a method `settle()`, called at the end of
+each shard, which folds them into its state: then what a shard adds is the same, whatever came before it.
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ class WordSums:
         self._sums: torch.Tensor | None = None
         self._recent: torch.Tensor | None = None  # float32 sums not yet folded into float64
         self._batches = 0
+        self._touched = np.zeros(words, dtype=bool)  # words that have such sums
         self._single = np.zeros(words, dtype=np.int64)  # contexts with one occurrence, whose ‖û‖² is 1
         self._repeated = torch.zeros(layers, words, dtype=torch.float64)  # Σ_c over the other contexts
 
@@ -100,8 +101,13 @@ class WordSums:
         else:
             add_rows(self._recent, np.where(batch.words >= 0, batch.words, self.words), batch.units)
         self._batches += 1
+        self._touched[batch.words[batch.words >= 0]] = True
         if self._batches >= FOLD_EVERY:
             self._fold()
+
+    def settle(self) -> None:
+        """A shard ends: its sums go into float64, whatever comes after it."""
+        self._fold()
 
     def _table(self, device: torch.device) -> torch.Tensor:
         if self._sums is None:
@@ -111,8 +117,16 @@ class WordSums:
 
     def _fold(self) -> None:
         if self._recent is not None and self._batches:
-            self._table(self._recent.device).add_(self._recent)
-            self._recent.zero_()
+            table = self._table(self._recent.device)
+            touched = np.flatnonzero(self._touched)
+            if table.device.type == "cpu" and 2 * len(touched) < self.words:
+                index = torch.from_numpy(touched)
+                table.index_add_(1, index, self._recent.index_select(1, index).to(torch.float64))
+                self._recent.index_fill_(1, index, 0.0)
+            else:
+                table.add_(self._recent)
+                self._recent.zero_()
+            self._touched[:] = False
             self._batches = 0
 
     def merge(self, other: Self) -> None:

@@ -71,6 +71,7 @@ class BiLM(nn.Module):
         folder = Path(folder)
         options = bilm_files.check_folder(folder)
         weights = bilm_files.read_weights(folder, options)
+        bilm_files.check_size(folder, options, weights)
         # What is drawn is written over; drawing nothing, on torch's meta device, would load its compiler for a second.
         with torch.random.fork_rng(devices=[]):
             model = cls(bilm_files.read_options(folder))

@@ -121,7 +121,7 @@ def read_options(folder: Path) -> dict[str, Any]:
         raise InputError(f"the folder of a biLM must have one {OPTIONS_FILE}; it has none, or several.")
     try:
         options = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise InputError(f"{path.name} must be JSON; {error}.") from error
     if not isinstance(options, dict):
         raise InputError(f"{path.name} must be a JSON object; got {type(options).__name__}.")
@@ -140,6 +140,19 @@ def read_weights(folder: Path, options: BiLMOptions) -> Weights:
         return {name: tensor.float() for name, tensor in load_file(path).items()}
     except (OSError, SafetensorError) as error:
         raise InputError.at(path, None, f"cannot be read as safetensors ({error}).") from error
+
+
+def check_size(folder: Path, options: BiLMOptions, weights: Weights) -> None:
+    """Refuse options that ask for more than the weights are, before room is made for them."""
+    characters = options.character_dim * (CHARACTERS - 1 + sum(width * number for width, number in options.filters))
+    highways = options.highways * 2 * options.features**2
+    least = characters + highways + options.layers * 8 * options.cells * options.projection
+    there = sum(tensor.numel() for tensor in weights.values())
+    if least > there:
+        raise InputError(
+            f"{folder}: the weights must fit the options, which ask for {least:,} numbers or more and get {there:,}: "
+            "put those together that belong together."
+        )
 
 
 def write_folder(folder: Path, options: Mapping[str, Any], weights: Weights, *, dtype: str) -> None:

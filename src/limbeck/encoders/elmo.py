@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -68,10 +69,8 @@ class ElmoEncoder:
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError(f"batch_tokens is a number of characters, 1 or more; got {batch_tokens}.")
         self._batch_tokens = batch_tokens or CHARACTERS_A_WORD * choose_batch_tokens(self._device)
-        self._layers = choose_layers(layers, model.options.layers)
-        if TABLE in self._layers:
-            raise UsageError(f'{name} makes its vectors from characters and has no table of words: ask for layer "0".')
         self._model = model.to(device=self._device, dtype=self._dtype).eval()
+        self._layers = self._chosen(layers)
         self._carry_state = carry_state
         self._state: State | None = None
         if lowercase is None:
@@ -117,6 +116,11 @@ class ElmoEncoder:
         return self._device
 
     @property
+    def carries_state(self) -> bool:
+        """Whether vectors hang on the batches before, and on how texts were divided into them."""
+        return self._carry_state
+
+    @property
     def batch_tokens(self) -> int:
         """Most padded characters in a batch."""
         return self._batch_tokens
@@ -124,6 +128,27 @@ class ElmoEncoder:
     @property
     def prepare(self) -> PiecePreparer:
         return self._prepare
+
+    def with_layers(self, layers: str | int | Sequence[str | int] | None) -> ElmoEncoder:
+        """The same encoder with other layers; the model is shared."""
+        made = copy(self)
+        made._layers = self._chosen(layers)
+        made.__dict__.pop("fingerprint", None)
+        return made
+
+    def _chosen(self, layers: str | int | Sequence[str | int] | None) -> tuple[str, ...]:
+        found = choose_layers(layers, self._model.options.layers)
+        if TABLE in found:
+            raise UsageError(
+                f'{self._name} makes its vectors from characters and has no table of words: ask for layer "0".'
+            )
+        return found
+
+    def on(self, device: str) -> ElmoEncoder:
+        """This encoder, moved to another device."""
+        self._device = choose_device(device)
+        self._model = self._model.to(self._device)
+        return self
 
     def describe(self) -> dict[str, Any]:
         """Every setting that a reader needs to make the same vectors."""

@@ -100,11 +100,7 @@ class HuggingFaceEncoder:
         self._blocks, self._hidden, causal = self._try(aligner)
         self._layers = choose_layers(layers, self._blocks)
         self._dim = self._table.shape[1] if self._layers == (TABLE,) else self._hidden
-        if TABLE in self._layers and self._table.shape[1] != self._dim:
-            raise UsageError(
-                f"The embedding table of {name} has {self._table.shape[1]} dimensions and its layers have {self._dim}: "
-                f'ask for "table" alone.'
-            )
+        self._check_table()
         self._prepare = PiecePreparer(
             aligner,
             capacity=self._window - len(aligner.prefix) - len(aligner.suffix),
@@ -115,6 +111,13 @@ class HuggingFaceEncoder:
             keep_first=keep_first,
             special=special,
         )
+
+    def _check_table(self) -> None:
+        if TABLE in self._layers and self._table.shape[1] != self._dim:
+            raise UsageError(
+                f"The embedding table of {self._name} has {self._table.shape[1]} dimensions and its layers have "
+                f'{self._dim}: ask for "table" alone.'
+            )
 
     @property
     def name(self) -> str:
@@ -166,6 +169,22 @@ class HuggingFaceEncoder:
         made._prepare = self._prepare.with_special()
         made.__dict__.pop("fingerprint", None)
         return made
+
+    def with_layers(self, layers: str | int | Sequence[str | int] | None) -> HuggingFaceEncoder:
+        """The same encoder with other layers; model and tokenizer are shared."""
+        made = copy(self)
+        made._layers = choose_layers(layers, self._blocks)
+        made._dim = self._table.shape[1] if made._layers == (TABLE,) else self._hidden
+        made._check_table()
+        made.__dict__.pop("fingerprint", None)
+        return made
+
+    def on(self, device: str) -> HuggingFaceEncoder:
+        """This encoder, moved to another device."""
+        self._device = choose_device(device)
+        self._model = self._model.to(self._device)
+        self._table = self._model.get_input_embeddings().weight
+        return self
 
     def with_random_weights(self, seed: int) -> HuggingFaceEncoder:
         """The same encoder with the weights that its model has before training, drawn from the seed."""

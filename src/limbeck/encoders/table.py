@@ -124,6 +124,11 @@ class TableEncoder:
     def prepare(self) -> TablePreparer:
         return self._prepare
 
+    def on(self, device: str) -> TableEncoder:
+        """This encoder, moved to another device."""
+        self._vectors = self._vectors.to(device)
+        return self
+
     def forward(self, batch: Prepared) -> torch.Tensor:
         """Vectors (1, units, dim)."""
         import torch

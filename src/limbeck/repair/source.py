@@ -16,8 +16,9 @@ from limbeck.errors import InputError
 from limbeck.repair.files import as_torch, describe, fingerprint_of, steps_of
 from limbeck.repair.methods import name_of
 from limbeck.stream import Plan, Source
+from limbeck.stream.filling import checked
 from limbeck.stream.plan import Surveyed
-from limbeck.stream.run import checked, device_of
+from limbeck.stream.run import device_of
 from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 

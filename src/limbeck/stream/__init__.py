@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from limbeck.stream.collected import Collected, collect, collect_texts
+    from limbeck.stream.filling import Consumer
     from limbeck.stream.plan import Choice, Plan, Shard
-    from limbeck.stream.run import Consumer, Passed, run_pass, stream, survey
+    from limbeck.stream.run import Passed, run_pass, stream, survey
     from limbeck.stream.sources import Source, TextSource, VectorSource
 
 __all__ = [
@@ -34,7 +35,8 @@ __all__ = [
 _MODULES = {
     **dict.fromkeys(("Collected", "collect", "collect_texts"), "collected"),
     **dict.fromkeys(("Choice", "Plan", "Shard"), "plan"),
-    **dict.fromkeys(("Consumer", "Passed", "run_pass", "stream", "survey"), "run"),
+    "Consumer": "filling",
+    **dict.fromkeys(("Passed", "run_pass", "stream", "survey"), "run"),
     **dict.fromkeys(("Source", "TextSource", "VectorSource"), "sources"),
 }
 

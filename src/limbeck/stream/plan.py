@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck.corpus.offsets import no_marks
 from limbeck.corpus.vocabulary import Vocabulary, punctuation_only
 from limbeck.encoded import Groups
 from limbeck.errors import LimbeckError
@@ -34,6 +35,7 @@ class Surveyed:
     documents: Ints  # (documents,) numbers
     document_units: Ints  # (documents,) units in each
     sentences: int
+    marks: Ints = field(default_factory=no_marks)  # where some of the documents begin in their files
     repeats: NDArray[np.bool_] | None = None  # (texts,) which repeat an earlier one, where that is known already
 
     def without(self, texts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
@@ -52,6 +54,7 @@ def surveyed(
     documents: Ints,
     document_units: Ints,
     sentences: int,
+    marks: Ints | None = None,
 ) -> Surveyed:
     """Sum up units that stand text by text; `contents` is a hash of what each text says: equal ones are duplicates."""
     units = Strings.of(strings)
@@ -67,6 +70,7 @@ def surveyed(
         documents=documents,
         document_units=document_units,
         sentences=sentences,
+        marks=no_marks() if marks is None else marks,
     )
 
 
@@ -100,6 +104,7 @@ class Plan:
     documents: int
     types: int  # distinct units, followed or not
     dropped: dict[str, int]  # reason -> units
+    marks: Ints = field(default_factory=no_marks)  # where some documents begin, see `limbeck.corpus.offsets`
 
     @property
     def fingerprint(self) -> str:
@@ -111,7 +116,8 @@ class Plan:
     def to_arrays(self) -> State:
         shards = np.array([(s.start, s.stop, s.units) for s in self.shards], dtype=np.int64).reshape(-1, 3)
         totals = np.array([self.units, self.texts, self.sentences, self.documents, self.types])
-        return {"shards": shards, "duplicates": self.duplicates, "totals": totals, **self.vocabulary.to_arrays()}
+        own = {"shards": shards, "duplicates": self.duplicates, "totals": totals, "marks": self.marks}
+        return {**own, **self.vocabulary.to_arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: State, dropped: dict[str, int]) -> Plan:
@@ -119,7 +125,8 @@ class Plan:
         shards = tuple(Shard(number, *row) for number, row in enumerate(rows))
         units, texts, sentences, documents, types = arrays["totals"].tolist()
         vocabulary = Vocabulary.from_arrays(arrays)
-        return cls(vocabulary, shards, arrays["duplicates"], units, texts, sentences, documents, types, dropped)
+        marks = arrays.get("marks", no_marks())  # older plans have none
+        return cls(vocabulary, shards, arrays["duplicates"], units, texts, sentences, documents, types, dropped, marks)
 
 
 @dataclass(frozen=True)
@@ -149,6 +156,7 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     duplicates: list[Ints] = []
     documents: list[Ints] = []
     document_units: list[Ints] = []
+    marks: list[Ints] = [no_marks()]
     dropped: Counter[str] = Counter()
     sentences = texts = 0
     for survey in surveys:
@@ -168,6 +176,7 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
         contexts.add(number, some_contexts[here], len(ids))
         documents.append(survey.documents)
         document_units.append(survey.document_units)
+        marks.append(survey.marks)
         sentences += survey.sentences
         texts += int(first.sum())
     numbers = np.concatenate([np.empty(0, np.int64), *documents])
@@ -185,6 +194,7 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
         documents=len(numbers),
         types=len(ids),
         dropped={reason: count for reason, count in dropped.items() if count},
+        marks=np.concatenate(marks),
     )
 
 

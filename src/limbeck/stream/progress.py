@@ -40,6 +40,13 @@ class Progress:
             self._last_line = time.monotonic()
             self._line()
 
+    def tell(self, line: str) -> None:
+        """Say something in one line, above the bar where there is one."""
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
     @property
     def rate(self) -> float:
         """Units a second since this pass began."""

@@ -8,34 +8,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from limbeck.accumulators import Accumulator
 from limbeck.corpus import Corpus
-from limbeck.encoded import Encoded, refuse, well_defined
+from limbeck.encoded import Encoded
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import choose
-from limbeck.stream.checkpoint import Checkpoint
+from limbeck.stream.checkpoint import Checkpoint, gaps
+from limbeck.stream.filling import Consumer, Work
+from limbeck.stream.local import run_local
 from limbeck.stream.plan import Choice, Plan, make_plan
 from limbeck.stream.progress import Progress
 from limbeck.stream.sources import Source, TextSource
-from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 
-if TYPE_CHECKING:
-    import torch
-
-ENGINES = ("local",)
+ENGINES = ("local", "ray")
 CHECKPOINT_SECONDS = 30.0
 #: units a shard: about a minute of a large model's work
 SHARD_UNITS = {"cpu": 20_000, "cuda": 500_000}
-
-
-class Consumer(Protocol):
-    """Takes batches and keeps its own files; told when a shard is complete."""
-
-    def update(self, batch: Encoded) -> None: ...
-    def end_shard(self, number: int) -> None: ...
 
 
 @dataclass
@@ -113,15 +104,15 @@ def run_pass(
 
     With `read_duplicates` texts that repeat an earlier one are found but read all the same. `start` is the first shard
     to be read, for consumers that keep their own state, and `dropped` what those before it had without a vector, by
-    reason, to which shards add theirs before consumers are told of their end; a checkpoint's says more.
+    reason, to which shards add theirs before consumers are told of their end; a checkpoint's says more. With a
+    checkpoint or on Ray accumulators must come empty, and the filled ones are those that are given back.
     """
-    choose(engine, ENGINES, what="engine")
     began = time.monotonic()
     saved = None
     if checkpoint is not None:
         identity = identity_of(source, settings, seed=seed, choice=choice, deduplicate=deduplicate)
         saved = Checkpoint(checkpoint, identity)
-    with nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
+    with nullcontext(workers) if isinstance(workers, Workers) else workers_of(engine, workers) as processes:
         if plan is None:
             plan = saved.load_plan() if saved else None
         if plan is None:
@@ -136,34 +127,39 @@ def run_pass(
             if saved:
                 saved.save_plan(plan)
         made = list(accumulators(plan) if callable(accumulators) else accumulators)
-        dropped = Counter() if dropped is None else dropped
-        restored = saved.load_state(made) if saved else None
-        if restored is not None:
-            made, start, before = restored
-            dropped.update(before)
-        done = sum(shard.units for shard in plan.shards[:start])
-        next_save = time.monotonic() + CHECKPOINT_SECONDS
-        with Progress(source.name, total=plan.units, done=min(done, plan.units), show=progress) as bar:
-            reading = replace(plan, duplicates=plan.duplicates[:0]) if read_duplicates else plan
-            for item in checked(source.read(reading, start=start, workers=processes, seed=seed), source.layers):
-                if isinstance(item, Encoded):
-                    for accumulator in made:
-                        accumulator.update(item)
-                    for consumer in consumers:
-                        consumer.update(item)
-                    bar.advance(len(item))
-                    continue
-                dropped.update(item.dropped)
-                for consumer in consumers:
-                    consumer.end_shard(item.shard.number)
-                last = item.shard.number + 1 == len(plan.shards)
-                if saved and (last or time.monotonic() > next_save):
-                    asked = time.monotonic()
-                    saved.save_state(made, shards=item.shard.number + 1, dropped=dict(dropped))
-                    # saving a large state should not take more than a twentieth of the time
-                    taken = time.monotonic() - asked
-                    next_save = time.monotonic() + max(CHECKPOINT_SECONDS, 20 * taken)
-    return Passed(plan, made, dict(dropped), time.monotonic() - began)
+        work = Work(
+            source,
+            replace(plan, duplicates=plan.duplicates[:0]) if read_duplicates else plan,
+            made,
+            consumers,
+            saved,
+            done=saved.open(plan, made) if saved else [],
+            dropped=Counter() if dropped is None else dropped,
+            seed=seed,
+        )
+        if saved:
+            work.dropped.update(saved.dropped_in(work.done))
+        work.missing = gaps(work.done, len(plan.shards), start=start)
+        left = sum(shard.units for part in work.missing for shard in plan.shards[part.first : part.stop])
+        with Progress(source.name, total=plan.units, done=max(plan.units - left, 0), show=progress) as bar:
+            if processes.engine == "ray":
+                from limbeck.stream.driver import run_on_ray
+                from limbeck.stream.ray import RayWorkers
+
+                assert isinstance(processes, RayWorkers)
+                made = run_on_ray(work, bar, processes, every=CHECKPOINT_SECONDS)
+            else:
+                made = run_local(work, bar, workers=processes, every=CHECKPOINT_SECONDS)
+    return Passed(plan, made, dict(work.dropped), time.monotonic() - began)
+
+
+def workers_of(engine: str, count: int | None = None, **options: Any) -> Workers:
+    """Workers of an engine; the options are those of `limbeck.stream.ray.RayWorkers`, of which "local" has none."""
+    if choose(engine, ENGINES, what="--engine") == "local":
+        return Workers(count or 0)
+    from limbeck.stream.ray import RayWorkers
+
+    return RayWorkers(count, **options)
 
 
 def identity_of(
@@ -223,24 +219,6 @@ def words_a_second(source: Source, plan: Plan, *, workers: Workers | None = None
     if len(seen) > 2:
         seen.pop(0)
     return sum(units for _, units in seen[1:]) / max(seen[-1][0] - seen[0][0], 1e-3)
-
-
-def checked(items: Iterator[Encoded | ShardEnd], layers: Sequence[str]) -> Iterator[Encoded | ShardEnd]:
-    """The same items; NaN, infinite and zero vectors raise, naming layer and word.
-
-    On an accelerator the verdict on a batch is read after the next one is under way, so that nothing waits for it.
-    """
-    waiting: tuple[torch.Tensor, Encoded] | None = None
-    for item in items:
-        if waiting is not None and (isinstance(item, ShardEnd) or len(item)):
-            if not bool(waiting[0]):
-                refuse(waiting[1], layers)
-            waiting = None
-        if isinstance(item, Encoded) and len(item):
-            waiting = (well_defined(item), item)
-            if item.vectors.device.type == "cpu" and not bool(waiting[0]):
-                refuse(item, layers)
-        yield item
 
 
 def device_of(source: Source) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import TextUnit
 from limbeck.encoded import Encoded, Groups
+from limbeck.encoders.memory import read_parts
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError
 from limbeck.seeds import hash_ids, hash_text
@@ -94,16 +95,17 @@ class TextSource:
             if isinstance(item, ShardEnd):
                 yield item
                 continue
-            batch = item.named(distinct)
-            yield Encoded(
-                vectors=self.encoder.forward(batch),
-                words=item.words,
-                sentences=batch.sentences,
-                texts=batch.texts,
-                occurrences=item.occurrences,
-                strings=batch.strings,
-                pieces=batch.unit_count,
-            )
+            for units, batch, vectors in read_parts(self.encoder, item.named(distinct)):
+                yield Encoded(
+                    vectors=vectors,
+                    words=item.words[units],
+                    sentences=batch.sentences,
+                    texts=batch.texts,
+                    occurrences=item.occurrences[units],
+                    strings=batch.strings,
+                    pieces=batch.unit_count,
+                )
+                del vectors  # the next batch may need its room
 
     def feed(self, plan: Plan, *, start: int = 0, seed: int = 0) -> Feed:
         """The job that makes batches ready for the encoder."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from limbeck.corpus import Corpus, Text
 from limbeck.corpus.documents import RawDocument
+from limbeck.corpus.offsets import can_leap, marks_of
 from limbeck.corpus.units import TextUnit, texts_of
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.encoders.batching import batches, concatenate
@@ -63,6 +64,7 @@ class SurveyChunk:
             documents=np.array([document.number for document in documents], dtype=np.int64),
             document_units=np.array(sizes, dtype=np.int64),
             sentences=sentences,
+            marks=marks_of(document.mark for document in documents),
         )
 
 
@@ -165,10 +167,17 @@ class Feed:
         """Raw documents by shard; the files are read through once."""
         if not shards:
             return
-        documents = self.corpus.documents(shards[0].start, shards[-1].stop)
+        marks = self.plan.marks
+        documents = self.corpus.documents(shards[0].start, shards[-1].stop, marks=marks)
+        at = shards[0].start
         for shard in shards:
-            size = shard.stop - shard.start
-            for chunk in chunks_of(itertools.islice(documents, size), PREPARE_CHARACTERS):
+            if can_leap(marks, at, shard.start):
+                documents = self.corpus.documents(shard.start, shards[-1].stop, marks=marks)
+            else:
+                for _ in itertools.islice(documents, shard.start - at):  # of shards that somebody else reads
+                    pass
+            at = shard.stop
+            for chunk in chunks_of(itertools.islice(documents, shard.stop - shard.start), PREPARE_CHARACTERS):
                 yield shard, chunk
 
     def _batches(

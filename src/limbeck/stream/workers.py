@@ -19,7 +19,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from limbeck.errors import LimbeckError
 
@@ -92,9 +92,16 @@ class Workers:
     device to keep busy, only takes what is ready off a queue. With none it runs in a thread.
     """
 
+    engine: ClassVar[str] = "local"  #: what a pass that is given these workers runs on
+
     def __init__(self, count: int = 0) -> None:
         self.count = count
         self._feeder: Any = None
+
+    @property
+    def local(self) -> Workers:
+        """Those of them that are on this machine."""
+        return self
 
     def run(self, job: Callable[[Pool], Iterator[Item]]) -> Iterator[Item]:
         """The items of a job, up to `READY` of them computed in advance."""

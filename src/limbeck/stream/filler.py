@@ -1,0 +1,158 @@
+"""A worker on another machine: it holds the source and fills accumulators with the blocks that it is given."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from limbeck.accumulators import Accumulator
+from limbeck.encoded import Encoded
+from limbeck.errors import LimbeckError
+from limbeck.stream.checkpoint import Part, arrays_of
+from limbeck.stream.filling import fill
+from limbeck.stream.plan import Plan
+from limbeck.stream.sources import Source, TextSource, VectorSource
+from limbeck.stream.workers import Workers
+
+REPORT = 0.5  #: seconds between the reports of a worker
+BATCH = "batch"  #: announces a batch
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What went wrong in a worker, to be raised by the driver."""
+
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A block is done; its state follows."""
+
+    settings: list[dict[str, Any]]  # of its accumulators
+    dropped: dict[str, int]
+    units: int  # since the last report
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """All that a pass needs of a worker."""
+
+    source: Source
+    plan: Plan
+    empty: list[Accumulator]
+    seed: int
+    device: str | None  # None: as it comes
+    batches: bool  # whether the driver wants the batches themselves
+
+
+class Filler:
+    """A worker: it holds the source of a pass, and fills empty accumulators with a block at a time."""
+
+    def __init__(self, cores: int, feeders: int, prepare: Callable[[], None] | None = None) -> None:
+        if prepare is not None:
+            prepare()
+        import torch
+
+        torch.set_num_threads(cores)
+        self.workers = Workers(feeders)
+        self.parcel: Parcel | Failed | None = None
+        self.function: Callable[[Any], Any] | None = None
+
+    def load(self, packed: bytes | None) -> None:
+        """A pass begins, with its parcel, or with None it is over."""
+        try:
+            self.parcel = None
+            if packed is not None:
+                parcel: Parcel = pickle.loads(packed)
+                self.parcel = parcel
+                if parcel.device is not None:
+                    self.parcel = replace(parcel, source=placed(parcel.source, parcel.device))
+        except Exception as error:
+            self.parcel = Failed(_plain(error))
+
+    def learn(self, packed: bytes) -> None:
+        """What `call` computes from now on."""
+        self.function = pickle.loads(packed)
+
+    def call(self, item: Any) -> Any:
+        assert self.function is not None
+        try:
+            return self.function(item)
+        except Exception as error:
+            return Failed(_plain(error))
+
+    def fill(self, block: Part) -> Iterator[Any]:
+        """Reports of units done, batches if they are wanted, each announced, and at the end `Filled` and the state."""
+        if not isinstance(self.parcel, Parcel):
+            yield self.parcel
+            return
+        yield 0  # the source is there, work begins
+        try:
+            yield from self._fill(self.parcel, block)
+        except Exception as error:
+            yield Failed(_plain(error))
+
+    def _fill(self, parcel: Parcel, block: Part) -> Iterator[Any]:
+        accumulators = deepcopy(parcel.empty)
+        dropped: dict[str, int] = {}
+        units, told = 0, time.monotonic()
+        made = fill(parcel.source, parcel.plan, block, accumulators, workers=self.workers, seed=parcel.seed)
+        for item in made:
+            if not isinstance(item, Encoded):
+                for reason, count in item.dropped.items():
+                    dropped[reason] = dropped.get(reason, 0) + count
+                continue
+            units += len(item)
+            if parcel.batches:
+                yield BATCH
+                yield replace(item, vectors=item.vectors.cpu())
+            if time.monotonic() - told > REPORT:
+                yield units
+                units, told = 0, time.monotonic()
+        yield Filled([accumulator.settings() for accumulator in accumulators], dropped, units)
+        yield arrays_of(accumulators)
+
+
+def _plain(error: Exception) -> Exception:
+    """An error that travels, with the place where it was raised; one that does not pickle is told in words."""
+    if not isinstance(error, LimbeckError):
+        error.add_note(f"in a worker: {''.join(traceback.format_exception(error))}")
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def of_kind(kind: Any, config: Any) -> Any:
+    """A model of a kind, without its weights and all else, which are put into it next.
+
+    transformers gets to know what a kind of model can tell (its hidden states) when the first one is made, so one is
+    made, of no size.
+    """
+    import torch
+
+    if config is not None:
+        with suppress(Exception), torch.device("meta"):
+            kind(config)
+    return kind.__new__(kind)
+
+
+def placed(source: Source, device: str) -> Source:
+    """The source with its vectors made on a device."""
+    if isinstance(source, TextSource):
+        move = getattr(source.encoder, "on", None)
+        return source if move is None else replace(source, encoder=move(device))
+    if isinstance(source, VectorSource):
+        return replace(source, device=device)
+    inner = getattr(source, "source", None)
+    if inner is not None:
+        source.source = placed(inner, device)  # type: ignore[attr-defined]
+    return source

@@ -1,0 +1,92 @@
+"""The shards of a plan into accumulators: what every engine does with a range of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from limbeck.accumulators import Accumulator
+from limbeck.encoded import Encoded, refuse, well_defined
+from limbeck.stream.checkpoint import Checkpoint, Part
+from limbeck.stream.plan import Plan
+from limbeck.stream.sources import Source
+from limbeck.stream.tasks import ShardEnd
+from limbeck.stream.workers import Workers
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Consumer(Protocol):
+    """Takes batches and keeps its own files; told when a shard is complete."""
+
+    def update(self, batch: Encoded) -> None: ...
+    def end_shard(self, number: int) -> None: ...
+
+
+@dataclass
+class Work:
+    """A pass that is to be made, by any engine.
+
+    accumulators  empty ones; an engine gives filled ones back
+    consumers     are given every batch, shards in order
+    saved         where the state of shards that are done is kept; what it holds is of `done`
+    done          parts that need not be made again
+    missing       ranges of shards that are to be made
+    dropped       reason -> units without a vector; shards add theirs before consumers are told of their end
+    """
+
+    source: Source
+    plan: Plan
+    accumulators: list[Accumulator]
+    consumers: Sequence[Consumer] = ()
+    saved: Checkpoint | None = None
+    done: list[Part] = field(default_factory=list)
+    missing: list[Part] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+    seed: int = 0
+
+
+def fill(
+    source: Source, plan: Plan, part: Part, accumulators: Sequence[Accumulator], *, workers: Workers, seed: int
+) -> Iterator[Encoded | ShardEnd]:
+    """Read a range of shards; every batch is in the accumulators when it is given, and every shard followed by its end.
+
+    At its end a shard's sums are settled: what a shard adds does not depend on those before it, not by its rounding.
+    """
+    some = replace(plan, shards=plan.shards[part.first : part.stop])
+    for item in checked(source.read(some, start=0, workers=workers, seed=seed), source.layers):
+        if isinstance(item, Encoded):
+            for accumulator in accumulators:
+                accumulator.update(item)
+        else:
+            settle(accumulators)
+        yield item
+
+
+def settle(accumulators: Sequence[Accumulator]) -> None:
+    """Let accumulators that hold sums in low precision for a while fold them into their state."""
+    for accumulator in accumulators:
+        own = getattr(accumulator, "settle", None)
+        if own is not None:
+            own()
+
+
+def checked(items: Iterator[Encoded | ShardEnd], layers: Sequence[str]) -> Iterator[Encoded | ShardEnd]:
+    """The same items; NaN, infinite and zero vectors raise, naming layer and word.
+
+    On an accelerator the verdict on a batch is read after the next one is under way, so that nothing waits for it.
+    """
+    waiting: tuple[torch.Tensor, Encoded] | None = None
+    for item in items:
+        if waiting is not None and (isinstance(item, ShardEnd) or len(item)):
+            if not bool(waiting[0]):
+                refuse(waiting[1], layers)
+            waiting = None
+        if isinstance(item, Encoded) and len(item):
+            waiting = (well_defined(item), item)
+            if item.vectors.device.type == "cpu" and not bool(waiting[0]):
+                refuse(item, layers)
+        yield item

@@ -1,0 +1,87 @@
+"""The engine of one machine: shards in order, their state kept in parts now and then."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import Counter
+
+from limbeck.accumulators import Accumulator
+from limbeck.encoded import Encoded
+from limbeck.stream.checkpoint import Part
+from limbeck.stream.filling import Work, fill
+from limbeck.stream.progress import Progress
+from limbeck.stream.workers import Workers
+
+REST = 20  #: saving a large state should not take more than a twentieth of the time
+
+
+def run_local(work: Work, bar: Progress, *, workers: Workers, every: float) -> list[Accumulator]:
+    """The accumulators filled with all shards; `every` so many seconds a part is saved."""
+    parts = Parts(work, every)
+    for missing in work.missing:
+        parts.begin(missing.first)
+        for item in fill(work.source, work.plan, missing, parts.current, workers=workers, seed=work.seed):
+            if isinstance(item, Encoded):
+                for consumer in work.consumers:
+                    consumer.update(item)
+                bar.advance(len(item))
+                continue
+            work.dropped.update(item.dropped)
+            for consumer in work.consumers:
+                consumer.end_shard(item.shard.number)
+            parts.end_shard(item.shard.number, item.dropped)
+        parts.end(missing.stop)
+    return parts.finish()
+
+
+class Parts:
+    """The accumulators that are being filled, and the parts that are saved of them, if any are.
+
+    What is saved is put out of memory: the accumulators begin anew after each part, in place, so that who fills them
+    need not know.
+    """
+
+    def __init__(self, work: Work, every: float) -> None:
+        self.current = work.accumulators
+        self._work, self._every = work, every
+        self._empty = copy.deepcopy(work.accumulators) if work.saved else []
+        self._next_save = time.monotonic() + every
+        self._first = 0
+        self._dropped: Counter[str] = Counter()
+
+    def begin(self, first: int) -> None:
+        """A range of shards follows."""
+        self._first, self._dropped = first, Counter()
+
+    def end_shard(self, number: int, dropped: dict[str, int]) -> None:
+        self._dropped.update(dropped)
+        if self._work.saved and time.monotonic() > self._next_save:
+            self._save(number + 1)
+
+    def end(self, stop: int) -> None:
+        """The range is complete; the last part that is missing need not be saved by itself."""
+        if self._work.saved and self._first < stop and stop != self._work.missing[-1].stop:
+            self._save(stop)
+
+    def _save(self, stop: int) -> None:
+        work = self._work
+        assert work.saved is not None
+        asked = time.monotonic()
+        part = Part(self._first, stop)
+        work.saved.save_part(part, self.current, dict(self._dropped))
+        self.current[:] = copy.deepcopy(self._empty)
+        work.done = work.saved.compact([*work.done, part], self.current)
+        self._next_save = time.monotonic() + max(self._every, REST * (time.monotonic() - asked))
+        self.begin(stop)
+
+    def finish(self) -> list[Accumulator]:
+        """All parts together, in memory and as one file."""
+        work = self._work
+        if work.saved:
+            work.saved.merge_all(work.done, self.current)
+            whole = Part(0, len(work.plan.shards))
+            if work.done != [whole]:
+                work.saved.save_part(whole, self.current, dict(work.dropped))
+                work.saved.remove(work.done)
+        return self.current

@@ -1,0 +1,242 @@
+"""Workers of Ray, on this machine or on a cluster. The only module that imports ray; see `limbeck.stream.driver`."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, ClassVar, Self, TypeVar
+
+import torch
+
+from limbeck.errors import LimbeckError, UsageError
+from limbeck.extras import need
+from limbeck.stream.filler import Failed, Filler, of_kind
+from limbeck.stream.workers import READY, Pool, Workers, prefetched
+
+# a Ray that starts here listens on loopback alone; its own switch for that is read when it is imported
+os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+ray: Any = need("ray", purpose="--engine ray")
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+STARTS = 3  #: tries to start Ray, which gives up after 30 s on a machine that is busy
+PATIENCE = 600.0  #: seconds without a batch from a worker after which it is replaced
+STORE = 2 << 30  #: most bytes of shared memory that a Ray started here takes; what is more goes to disk
+HOOKED = "_output_capturing_hooks_installed"  #: what transformers knows a model with hooks by
+HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
+
+
+class RayWorkers(Workers):
+    """Workers of a Ray cluster: a pass that is given them runs there.
+
+    count            workers; None: one for each GPU, or for two cores where there is none
+    address          of a running cluster, "auto" finds it; None starts Ray on this machine, on loopback
+    gpus_per_worker  None: one where the cluster has any; parts such as 0.5 share one
+    cores_per_worker None: all that the cluster has, divided
+    patience         seconds after which a worker that says nothing is replaced
+    prepare          called in each worker's process first, as the command line prepares its own
+    """
+
+    engine: ClassVar[str] = "ray"
+
+    def __init__(
+        self,
+        count: int | None = None,
+        *,
+        address: str | None = None,
+        gpus_per_worker: float | None = None,
+        cores_per_worker: int | None = None,
+        patience: float = PATIENCE,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(0)
+        self.patience = patience
+        self._asked, self._address, self._gpus = count or None, address, gpus_per_worker
+        self._cores, self._prepare = cores_per_worker, prepare
+        self._own = False  # whether Ray was started here
+        self._started = False
+        self._local = Workers()
+        self._idle: list[Any] = []
+
+    @property
+    def local(self) -> Workers:
+        """What is done on this machine alone."""
+        return self._local
+
+    def start(self) -> Self:
+        if self._started:
+            return self
+        self._started = True
+        if not ray.is_initialized():
+            for left in reversed(range(1 if self._address else STARTS)):
+                try:
+                    _start(self._address)
+                    break
+                except Exception as error:  # Ray raises anything, Exception itself among it
+                    ray.shutdown()
+                    if left:
+                        continue
+                    said = str(error).split("\n", 1)[0]
+                    told = f"at {self._address}" if self._address else "on this machine"
+                    remedy = "check --address" if self._address else "try again, or use --engine local"
+                    raise LimbeckError(f"Ray could not be started or reached {told} ({said}): {remedy}.") from error
+            self._own = True
+        return self
+
+    @property
+    def gpus_per_worker(self) -> float:
+        if self._gpus is not None:
+            return self._gpus
+        return 1.0 if _resources().get("GPU", 0) >= 1 else 0.0
+
+    @property
+    def many(self) -> int:
+        """How many workers there are."""
+        found = _resources()
+        gpus, cores = found.get("GPU", 0), int(found.get("CPU", 1))
+        each = self.gpus_per_worker
+        if each and each > gpus:
+            raise UsageError(f"--gpus-per-worker {each:g} must be there; the cluster has {gpus:g} GPUs: ask for fewer.")
+        room = int(gpus / each) if each else cores
+        if self._asked is not None and self._asked > max(room, 1):
+            what = f"{gpus:g} GPUs" if each else f"{cores} cores"
+            raise UsageError(f"--workers must be at most {max(room, 1)} on a cluster of {what}; got {self._asked}.")
+        return self._asked or max(1, room if each else cores // 2)
+
+    @property
+    def cores_per_worker(self) -> int:
+        return self._cores or max(1, int(_resources().get("CPU", 1)) // self.many)
+
+    def hand(self) -> Any:
+        """A worker that has nothing to do, or a new one."""
+        if self._idle:
+            return self._idle.pop()
+        gpus, cores = self.gpus_per_worker, self.cores_per_worker
+        make = ray.remote(num_cpus=cores, num_gpus=gpus, max_restarts=0, max_task_retries=0)(Filler)
+        return make.remote(cores, cores - 1 if gpus else 0, self._prepare)  # a GPU should not wait for the text
+
+    def rest(self, hand: Any) -> None:
+        """A worker has done its work; its process is kept for another pass."""
+        hand.load.remote(None)
+        self._idle.append(hand)
+
+    def run(self, job: Callable[[Pool], Iterator[Item]]) -> Iterator[Item]:
+        """A job that divides its work, such as planning, has it done by the workers."""
+        self.start()
+        return prefetched(job(RayPool(self)), depth=READY)
+
+    def close(self) -> None:
+        self._local.close()
+        for hand in self._idle:
+            with suppress(Exception):
+                ray.kill(hand)
+        self._idle = []
+        if self._own and ray.is_initialized():
+            ray.shutdown()
+        self._own = self._started = False
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _start(address: str | None) -> None:
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
+    if address is not None:
+        ray.init(address=address, **quiet)
+        return
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 * STORE
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    ray.init(
+        address="local",
+        num_cpus=cores,
+        include_dashboard=False,
+        object_store_memory=min(STORE, memory // 4),
+        _node_ip_address="127.0.0.1",
+        **quiet,
+    )
+
+
+def _resources() -> dict[str, float]:
+    found: dict[str, float] = ray.cluster_resources()
+    return found
+
+
+class RayPool(Pool):
+    """Computes functions of items by the workers, in order."""
+
+    def __init__(self, workers: RayWorkers) -> None:
+        super().__init__(workers.many)
+        self._workers = workers
+
+    def map(self, function: Callable[[Item], Made], items: Iterable[Item], *, ahead: int = 2) -> Iterator[Made]:
+        parcel = put(function)
+        hands = [self._workers.hand() for _ in range(self.count)]
+        for hand in hands:
+            hand.learn.remote(parcel)
+        under_way: deque[Any] = deque()
+        try:
+            for number, item in enumerate(items):
+                under_way.append(hands[number % self.count].call.remote(item))
+                if len(under_way) > ahead * self.count:
+                    yield _got(under_way.popleft())
+            while under_way:
+                yield _got(under_way.popleft())
+        finally:
+            for hand in hands:
+                self._workers.rest(hand)
+
+
+def _got(reference: Any) -> Any:
+    try:
+        found = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        raise LimbeckError(f"the workers of Ray must be there for planning; one ended ({why(error)}).") from error
+    if isinstance(found, Failed):
+        raise found.error
+    return found
+
+
+def put(thing: Any) -> Any:
+    """Something into Ray's memory, as bytes; it travels to each machine once."""
+    file = io.BytesIO()
+    try:
+        _Packer(file).dump(thing)
+    except Exception as error:  # whatever its parts raise
+        said = str(error).split("\n", 1)[0]
+        raise UsageError(
+            f"--engine ray sends the model to its workers, and this one cannot be sent ({said}): leave out of your "
+            "encoder what does not pickle (open files, locks, connections), or use --engine local."
+        ) from error
+    return ray.put(file.getvalue())
+
+
+class _Packer(ray.cloudpickle.CloudPickler):  # type: ignore[misc]
+    """Pickles lambdas and classes of a notebook too; and models without their hooks.
+
+    transformers hangs hooks on a model when hidden states are first asked for, which do not pickle; it hangs them on
+    the copy again, if it knows the kind of model: see `of_kind`.
+    """
+
+    def reducer_override(self, thing: Any) -> Any:
+        own = getattr(thing, "__dict__", {})
+        if HOOKED not in own and not (isinstance(thing, torch.nn.Module) and own["_forward_hooks"]):
+            return super().reducer_override(thing)
+        state = {name: type(value)() if name in HOOKS else value for name, value in own.items() if name != HOOKED}
+        return of_kind, (type(thing), getattr(thing, "config", None)), state
+
+
+def why(error: BaseException) -> str:
+    """An error of Ray in a few words: its last line, the first are of its own innards."""
+    if isinstance(error, ray.exceptions.ActorDiedError | ray.exceptions.ActorUnavailableError | StopIteration):
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        creation = any("creation task" in line for line in lines)
+        return lines[-1] if creation else "its process is gone"
+    return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__

@@ -1,0 +1,101 @@
+"""Which engine runs a pass; what a shard adds does not depend on those before it; models as they are sent."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+from made import OwnEncoder, sentences
+
+from limbeck.accumulators import Accumulator, Moments, WordSums
+from limbeck.cli import main
+from limbeck.corpus import Corpus
+from limbeck.encoded import Encoded
+from limbeck.encoders import load_encoder
+from limbeck.errors import MissingExtra, UsageError
+from limbeck.stream import TextSource, collect_texts, run_pass
+from limbeck.stream.filling import settle
+
+SHAPE = {"layers": 2, "dim": 5}
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    source = TextSource(Corpus.from_sentences(sentences(9)), OwnEncoder())
+    with pytest.raises(UsageError, match="did you mean 'ray'"):
+        run_pass(source, [], engine="rya")
+
+
+def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "limbeck.stream.ray", raising=False)
+    source = TextSource(Corpus.from_sentences(sentences(9)), OwnEncoder())
+    with pytest.raises(MissingExtra, match=r'pip install "limbeck\[ray\]"'):
+        run_pass(source, [], engine="ray")
+
+
+@pytest.mark.parametrize("option", [["--address", "auto"], ["--gpus-per-worker", "1"]])
+def test_options_of_ray_need_ray(tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["measure", "--model", "mini-bert", "--corpus", "sample", "--out", str(tmp_path / "run"), *option]
+    assert main(given) == 2
+    assert f"{option[0]} is of --engine ray" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+# shards
+
+
+def batch(seed: int, *, rows: int = 60, mean: float = 50.0) -> Encoded:
+    """float32 vectors far from the origin, where rounding shows."""
+    generator = np.random.default_rng(seed)
+    vectors = generator.normal(mean, 1.0, size=(2, rows, 5)).astype(np.float32)
+    texts = np.sort(generator.integers(0, 9, size=rows)) + 100 * seed
+    words = generator.integers(-1, 7, size=rows)
+    identities = np.arange(rows, dtype=np.uint64) + np.uint64(1000 * seed)
+    return Encoded(torch.from_numpy(vectors), words, texts, texts, identities, ["w"] * rows)
+
+
+@pytest.mark.parametrize("kind", [Moments, WordSums])
+def test_what_a_shard_adds_does_not_depend_on_those_before_it(kind: Any) -> None:
+    def empty() -> Accumulator:
+        made: Accumulator = kind(**SHAPE, **({"words": 7} if kind is WordSums else {}))
+        return made
+
+    shards = [[batch(10 * shard + number, mean=30.0 * shard) for number in range(3)] for shard in range(1, 5)]
+    through, apart = empty(), []
+    for shard in shards:
+        apart.append(empty())
+        for one in shard:
+            through.update(one)
+            apart[-1].update(one)
+        settle([through, apart[-1]])
+    whole = apart[0]
+    for one in apart[1:]:
+        whole.merge(one)
+    theirs = whole.state()
+    for name, array in through.state().items():
+        np.testing.assert_allclose(array, theirs[name], rtol=1e-13, err_msg=name)
+
+
+def test_a_model_of_transformers_is_sent_with_all_its_weights(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="needs ray")
+    from transformers.utils.output_capturing import _CAN_RECORD_REGISTRY
+
+    from limbeck.stream.ray import _Packer
+
+    encoder = load_encoder(str(tiny_models.save_bert(tmp_path)))
+    texts = ["the river rose", "a lamp of copper"]
+    before = collect_texts(encoder, texts)  # transformers hangs its hooks on the model here
+    file = io.BytesIO()
+    _Packer(file).dump(encoder)
+    _CAN_RECORD_REGISTRY.clear()  # as in a process that has never made a model
+    again = pickle.loads(file.getvalue())
+    assert again.fingerprint == encoder.fingerprint
+    torch.testing.assert_close(collect_texts(again, texts).vectors, before.vectors, rtol=0, atol=0)
+    torch.testing.assert_close(collect_texts(encoder, texts).vectors, before.vectors, rtol=0, atol=0)
