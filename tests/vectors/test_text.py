@@ -97,7 +97,7 @@ def test_header_that_promises_too_many_can_be_limited(tmp_path: Path) -> None:
 
 
 def test_header_without_dimensions(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"v\.txt:1: .*at least 1 dimension"):
+    with pytest.raises(InputError, match=r"v\.txt:1: .*1 to 1,048,576 dimensions, got 0"):
         load(tmp_path, b"3 0\na\nb\nc\n", format="word2vec")
 
 

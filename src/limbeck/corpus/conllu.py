@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from limbeck.corpus.documents import DOCUMENT_LINES, RawDocument
+from limbeck.corpus.documents import DOCUMENT_LINES, RawDocument, refuse_endless, whole_lines
 from limbeck.corpus.units import Sentence
 from limbeck.errors import InputError
 
@@ -24,19 +24,21 @@ class ConllU:
     blank ("10 000", Vietnamese words) stays one word.
     """
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        first, group, sentences, pending = 1, list[str](), 0, False
-        for number, raw in enumerate(stream, 1):
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
+        group, sentences, size, pending = list[str](), 0, 0, False
+        for number, raw in whole_lines(stream, source, first):
             line = raw.rstrip("\n")
             if pending and (line.startswith("# newdoc") or sentences >= DOCUMENT_LINES):
                 yield first, tuple(group)
-                group, sentences = [], 0
+                group, sentences, size = [], 0, 0
             pending = False
             if not group:
                 if not line.strip():
                     continue
                 first = number
             group.append(line)
+            size += len(line)
+            refuse_endless(size, source, first)
             if not line.strip():
                 sentences += 1
                 pending = True

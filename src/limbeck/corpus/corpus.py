@@ -16,16 +16,22 @@ from limbeck.corpus import formats
 from limbeck.corpus.compression import check_encoding
 from limbeck.corpus.documents import FileFormat, Format, RawDocument, grouped
 from limbeck.corpus.jsonl import line_of
+from limbeck.corpus.offsets import SPACING, SPACING_ROWS, Mark, Marks, Place, Trail, has_plain_lines, last_before
+from limbeck.corpus.parquet import Parquet
 from limbeck.corpus.readers import Paragraphs
 from limbeck.corpus.sample import name_of
 from limbeck.corpus.segment import characters_of, splitter_for
-from limbeck.corpus.sources import find_sources, texts_in
-from limbeck.corpus.tsv import Cells
+from limbeck.corpus.sources import Source, find_sources, texts_in
+from limbeck.corpus.tsv import Cells, Table
 from limbeck.corpus.units import Sentence
 from limbeck.errors import InputError, choose
+from limbeck.remote import RemoteFile, size_of
 
 Item = TypeVar("Item")
 LOOKS, LOOK_BYTES = 32, 1 << 14  #: how often and how far the fingerprint looks into a file
+REMOTE_LOOKS = 4  #: into a file by URL, of which it takes the ETag too, or else the date
+#: formats whose documents begin with a line; those of the others may begin within one that is very long
+BY_LINES = ("tsv", "jsonl", "conllu", "semcor")
 
 
 class Corpus:
@@ -123,6 +129,7 @@ class Corpus:
         choose(paragraphs, get_args(Paragraphs), what="--paragraphs")
         choose(cells, get_args(Cells), what="--cells")
         self.lowercase = lowercase
+        self._looks: dict[RemoteFile, bytes] = {}
         self._settings = formats.Settings(
             language=language,
             characters=characters,
@@ -137,30 +144,84 @@ class Corpus:
         if format in ("prose", "tsv") and not self._settings.characters:
             splitter_for(self._settings.language)  # a wrong language is told now, not by a worker later
 
-    def documents(self, start: int = 0, stop: int | None = None) -> Iterator[RawDocument]:
-        """Raw documents number `start` to `stop` (without it); those before are passed over unparsed."""
+    def documents(
+        self, start: int = 0, stop: int | None = None, *, marks: Marks | None = None
+    ) -> Iterator[RawDocument]:
+        """Raw documents number `start` to `stop` (without it); those before are passed over unparsed.
+
+        `marks` of an earlier reading (`RawDocument.mark`, see `offsets.marks_of`) tell where in the files to begin, so
+        that little of what stands before `start` is read.
+        """
+        mark = last_before(marks, start)
+        first = mark.document if mark else 0
         number = -1
-        for number, document in enumerate(self._all_documents()):
+        for number, document in enumerate(self._all_documents(mark), first):
             if stop is not None and number >= stop:
                 return
             if number >= start:
-                yield document if document.number == number else replace(document, number=number)
+                mark = None if document.mark is None else replace(document.mark, document=number)
+                yield RawDocument(number, document.source, document.line, document.lines, mark)
         if number < 0:
             raise self._no_words()
 
-    def _all_documents(self) -> Iterator[RawDocument]:
-        """All documents, not numbered yet."""
+    def _all_documents(self, start: Mark | None = None) -> Iterator[RawDocument]:
+        """All documents from a marked one on, not numbered yet; some with their marks."""
         yield from self._made
-        for source in self._sources:
-            if isinstance(self._format, FileFormat):
-                for line, lines in self._format.divide_file(source.path, source.name):
-                    yield RawDocument(-1, source.name, line, lines)
+        since = SPACING  # bytes read since the last mark; a file's first document is marked if it is far from it
+        for number, source in enumerate(self._sources):
+            if start is not None and number < start.source:
                 continue
-            with closing(texts_in(source, self.encoding)) as texts:
-                for name, stream in texts:
-                    if name == source.name or formats.accepts(self.format, name):
-                        for line, lines in _told(self._format.divide(stream, name), texts):
-                            yield RawDocument(-1, name, line, lines)
+            here = start if start is not None and number == start.source else None
+            marked = 0  # bytes of this file before the last mark in it
+            for at, document in self._documents_in(source, here):
+                mark = None
+                if at is not None and (since + at.place.at - marked >= SPACING):
+                    mark, since, marked = replace(at, source=number), 0, at.place.at
+                yield document if mark is None else replace(document, mark=mark)
+            since += size_of(source.path) - min(marked, size_of(source.path))
+
+    def _documents_in(self, source: Source, start: Mark | None) -> Iterator[tuple[Mark | None, RawDocument]]:
+        """The documents of a file from a marked one on, with marks where they could have one."""
+        if isinstance(self._format, FileFormat):
+            yield from self._rows_in(source, start)
+            return
+        trails: list[Trail] | None = [] if has_plain_lines(self.encoding) else None
+        place = start.place if start and start.place.at else None
+        format, line = self._format, 1
+        if start is not None and start.line > 1:
+            line = start.line
+            if isinstance(format, Table):
+                with closing(texts_in(source, self.encoding)) as texts:
+                    format = format.behind_header(next(texts)[1], source.name)
+        with closing(texts_in(source, self.encoding, place, trails)) as texts:
+            first = start is None
+            for name, stream in texts:
+                if name != source.name and not formats.accepts(self.format, name):
+                    continue
+                for _ in range(line - (place or Place()).line):
+                    stream.readline()
+                behind = 0  # a line after which no other document's lines stand
+                for at, lines in _told(format.divide(stream, name, line), texts):
+                    mark = None
+                    if first:
+                        mark = Mark(0, 0, 1, Place())
+                    elif trails and (at >= behind or self.format in BY_LINES):
+                        mark = Mark(0, 0, at, trails[0].before(at))
+                    first, behind = False, at + len(lines)
+                    yield mark, RawDocument(-1, name, at, lines)
+
+    def _rows_in(self, source: Source, start: Mark | None) -> Iterator[tuple[Mark | None, RawDocument]]:
+        """As `_documents_in`, of a file of rows."""
+        format = cast(Parquet, self._format)
+        before = marked = 0
+        for row, lines in format.divide_file(source.path, source.name, start.line if start else 1):
+            mark = None
+            if not before or (row - marked >= SPACING_ROWS and format.begins_row(row, before, lines)):
+                # rows have no bytes of their own: as many as stand between two marks count as SPACING
+                place = Place(row, row * SPACING // SPACING_ROWS)
+                mark, marked = Mark(0, 0, row if before else start.line if start else 1, place), row
+            before = row
+            yield mark, RawDocument(-1, source.name, row, lines)
 
     def parse(self, raw: RawDocument) -> list[Sentence]:
         """The sentences of a raw document."""
@@ -186,10 +247,16 @@ class Corpus:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what is read and how: of each file its size and 32 parts of it, not its name or date."""
+        """A hash of what is read and how: of each file its size and 32 parts of it, not its name or date.
+
+        Of a file by URL its size, its ETag (where there is none its date) and 4 parts.
+        """
         digest = hashlib.blake2b(digest_size=16)
         digest.update(json.dumps([self.format, self.encoding, self.lowercase, asdict(self._settings)]).encode())
         for source in self._sources:
+            if isinstance(source.path, RemoteFile):
+                digest.update(self._look(source.path))
+                continue
             with open(source.path, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 digest.update(f"\x00{size}\x00{source.member}\x00".encode())
@@ -200,12 +267,24 @@ class Corpus:
             digest.update("\x00".join(("", *document.lines)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
+    def _look(self, file: RemoteFile) -> bytes:
+        """What the fingerprint takes of a file by URL, fetched once."""
+        if file not in self._looks:
+            parts = [f"\x00{file.size}\x00{file.stamp}\x00".encode()]
+            for look in range(REMOTE_LOOKS):
+                at = look * max(0, file.size - LOOK_BYTES) // (REMOTE_LOOKS - 1)
+                parts.append(file.read(at, min(file.size, at + LOOK_BYTES)))
+                if file.size <= LOOK_BYTES:
+                    break
+            self._looks[file] = b"".join(parts)
+        return self._looks[file]
+
     def describe(self) -> dict[str, Any]:
         """What a run's record says of its corpus."""
         return {
             "paths": [name_of(path) for path in self.paths],
             "files": len(self._sources),
-            "bytes": sum(source.path.stat().st_size for source in self._sources),
+            "bytes": sum(size_of(source.path) for source in self._sources),
             "format": self.format,
             "encoding": self.encoding,
             "lowercase": self.lowercase,

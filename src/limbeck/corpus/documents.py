@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol, runtime_checkable
 
+from limbeck.corpus.offsets import Mark
 from limbeck.corpus.units import Sentence
+from limbeck.errors import InputError
+from limbeck.remote import RemoteFile
 
 #: a document without an end of its own is ended after so many lines (sentences, paragraphs) or characters,
 #: so that memory stays bounded and a file has shards
@@ -15,6 +18,8 @@ DOCUMENT_LINES = 1_000
 DOCUMENT_CHARACTERS = 4_000_000
 #: a longer line is read as several, cut at a blank
 LINE_CHARACTERS = 1_000_000
+#: a line that cannot be cut (a JSON object, a row of a table), or a document of such lines that has no end, is refused
+MOST_CHARACTERS = 1 << 26
 BLOCK_CHARACTERS = 1 << 18
 
 
@@ -26,6 +31,7 @@ class RawDocument:
     source: str  # file name as given
     line: int  # number of its first line in that file, from 1
     lines: tuple[str, ...]
+    mark: Mark | None = None  # where it begins in its file, of some documents
 
 
 class Parser(Protocol):
@@ -38,24 +44,26 @@ class Parser(Protocol):
 class Format(Parser, Protocol):
     """A text format: divides a stream into raw documents (cheap), and parses one."""
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """(first line number, lines) of each document."""
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """(first line number, lines) of each document; `first`: number of the stream's first line."""
 
 
 @runtime_checkable
 class FileFormat(Parser, Protocol):
     """A format that is not lines of text and opens its files itself (Parquet)."""
 
-    def divide_file(self, path: Path, source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """(first row number, one string a row) of each document."""
+    def divide_file(
+        self, path: Path | RemoteFile, source: str, first: int = 1
+    ) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """(first row number, one string a row) of each document, from row `first` on."""
 
 
-def bounded_lines(stream: IO[str], limit: int = LINE_CHARACTERS) -> Iterator[tuple[int, str]]:
+def bounded_lines(stream: IO[str], first: int = 1, *, limit: int = LINE_CHARACTERS) -> Iterator[tuple[int, str]]:
     """(line number, line without its end); a line of more than `limit` characters comes in several parts.
 
     A part ends at the last blank before the limit, so that no word is cut (unless one fills the whole part).
     """
-    number = 1
+    number = first
     held = ""
     while block := stream.read(BLOCK_CHARACTERS):
         *lines, held = (held + block).split("\n")
@@ -70,6 +78,28 @@ def bounded_lines(stream: IO[str], limit: int = LINE_CHARACTERS) -> Iterator[tup
     if held:
         for part in _cut(held, limit):
             yield number, part
+
+
+def whole_lines(stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, str]]:
+    """(line number, line with its end), for lines that cannot be cut; one past all measure is refused."""
+    number = first
+    while line := stream.readline(MOST_CHARACTERS):
+        if len(line) >= MOST_CHARACTERS:
+            raise InputError.at(
+                source,
+                number,
+                f"a line must have fewer than {MOST_CHARACTERS:,} characters: check --format, divide it.",
+            )
+        yield number, line
+        number += 1
+
+
+def refuse_endless(size: int, source: str, line: int) -> None:
+    """Refuse a document that must be read whole and has grown past all measure."""
+    if size >= MOST_CHARACTERS:
+        raise InputError.at(
+            source, line, f"a document must have fewer than {MOST_CHARACTERS:,} characters: check --format, divide it."
+        )
 
 
 def _cut(line: str, limit: int) -> Iterator[str]:

@@ -81,7 +81,7 @@ def detect(sources: Sequence[Source], settings: Settings, encoding: str) -> str:
         return "semcor"
     named: dict[str, str] = {}  # format -> the first file that is in it by its name
     for source in sources:
-        named.setdefault(_by_name(source.path) or "text", source.name)
+        named.setdefault(_by_name(source.path.name) or "text", source.name)
     if len(named) > 1:
         (one, first), (other, second) = list(named.items())[:2]
         raise InputError(
@@ -95,8 +95,8 @@ def detect(sources: Sequence[Source], settings: Settings, encoding: str) -> str:
     return "tsv" if found == "prose" and settings.columns else found
 
 
-def _by_name(path: Path) -> str | None:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
+def _by_name(name: str) -> str | None:
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     return EXTENSIONS.get(suffixes[-1]) if suffixes else None
@@ -113,7 +113,7 @@ def _by_content(source: Source, encoding: str) -> str:
     for number, (name, _) in enumerate(texts_in(source, encoding)):
         if accepts("semcor", name):
             return "semcor"
-        if found := _by_name(Path(name)):
+        if found := _by_name(name):
             return found
         if number >= 20:
             break

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from limbeck.corpus.documents import DOCUMENT_CHARACTERS, DOCUMENT_LINES, RawDocument
+from limbeck.corpus.documents import DOCUMENT_CHARACTERS, DOCUMENT_LINES, RawDocument, whole_lines
 from limbeck.corpus.readers import Paragraphs, paragraphs_of
 from limbeck.corpus.segment import splitter_for
 from limbeck.corpus.units import NO_LABELS, Labels, Sentence
 from limbeck.errors import InputError
 
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  #: in JSON, the beginning of a pair or half of one
 LABELS_IN_SHORT = ("lemma", "span", "split")  #: labels that may stand beside "index" and "label"
 
 
@@ -34,10 +36,10 @@ class JsonLines:
     characters: bool = False
     paragraphs: Paragraphs = "lines"
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        first, group, size = 1, list[str](), 0
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
+        group, size = list[str](), 0
         last: tuple[str, Any] | None = None
-        for number, line in enumerate(stream, 1):
+        for number, line in whole_lines(stream, source, first):
             if line.isspace():
                 continue
             kind = self._kind(line, source, number)
@@ -67,6 +69,8 @@ class JsonLines:
         last: Any = None
         for number, line in enumerate(document.lines, document.line):
             item = parse_object(line, document.source, number)
+            if SURROGATE.search(line):
+                refuse_half_characters(item, document.source, number)
             if "words" in item:
                 value = item.get("paragraph")
                 if index and value != last:
@@ -100,9 +104,22 @@ def parse_object(line: str, source: str, number: int) -> dict[str, Any]:
         ) from error
     except RecursionError as error:
         raise InputError.at(source, number, "must be a JSON object, got one too deeply nested: mend it.") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError.at(source, number, f"must be a JSON object, got broken JSON ({error}): mend it.") from error
     if not isinstance(item, dict):
         raise InputError.at(source, number, f"must be a JSON object, got {type(item).__name__}: one object a line.")
     return item
+
+
+def refuse_half_characters(item: Any, source: str, number: int) -> None:
+    """JSON can spell half of a pair that makes a character, which no tokeniser takes."""
+    try:
+        json.dumps(item, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise InputError.at(
+            source, number, f"must be Unicode text, got {half!r}, half a character: mend it."
+        ) from error
 
 
 def _keys(item: Mapping[str, Any]) -> str:
@@ -123,12 +140,14 @@ def _checked(item: Mapping[str, Any], source: str, number: int) -> tuple[tuple[s
             own = {"class": str(item["label"])} | {key: str(item[key]) for key in LABELS_IN_SHORT if key in item}
             labels[int(item["index"])] = labels.get(int(item["index"]), {}) | own
         glued = frozenset(int(index) for index in item.get("glued") or ())
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if any(int(layers.get("span", "1")) < 1 for layers in labels.values()):
+            raise ValueError("a span of no words")
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError.at(
             source,
             number,
-            'labels must be {"word index": {"layer": "value"}}, glued a list of indices, and a "label" needs its '
-            '"index": mend the line.',
+            'labels must be {"word index": {"layer": "value"}}, glued a list of indices, a "label" needs its "index", '
+            'and a "span" is a number of words: mend the line.',
         ) from error
     if wrong := [index for index in (*labels, *glued) if not 0 <= index < len(words)]:
         raise InputError.at(

@@ -22,8 +22,8 @@ Paragraphs = Literal["lines", "blocks"]
 class Words:
     """One sentence a line, words parted by blanks. 1,000 lines are a document; an empty line ends a paragraph."""
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        return grouped(bounded_lines(stream))
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
+        return grouped(bounded_lines(stream, first))
 
     def parse(self, document: RawDocument) -> Iterable[Sentence]:
         index = paragraph = 0
@@ -53,10 +53,10 @@ class Prose:
     characters: bool = False
     paragraphs: Paragraphs = "lines"
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
         blocks = self.paragraphs == "blocks"
-        first, group, size, empty = 1, list[str](), 0, 0
-        for number, line in bounded_lines(stream):
+        group, size, empty = list[str](), 0, 0
+        for number, line in bounded_lines(stream, first):
             blank = not line or line.isspace()
             empty = empty + 1 if blank else 0
             full = len(group) >= DOCUMENT_LINES or size >= DOCUMENT_CHARACTERS

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import IO
 
-from limbeck.corpus.documents import RawDocument
+from limbeck.corpus.documents import RawDocument, refuse_endless, whole_lines
 from limbeck.corpus.units import Sentence
 from limbeck.errors import InputError
 
@@ -23,10 +23,15 @@ class SemCor:
     whose wnsn is 0 or below has no sense in WordNet and gets none of these four. The original spacing is not known.
     """
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        lines = tuple(line.rstrip("\n") for line in stream)
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
+        lines: list[str] = []
+        size = 0
+        for _, line in whole_lines(stream, source, first):
+            lines.append(line.rstrip("\n"))
+            size += len(line)
+            refuse_endless(size, source, first)
         if any(lines):
-            yield 1, lines
+            yield first, tuple(lines)
 
     def parse(self, document: RawDocument) -> Iterator[Sentence]:
         paragraph = index = 0
@@ -59,7 +64,11 @@ def _labels(attributes: str) -> dict[str, str]:
     given = dict(part.split("=", 1) for part in attributes.split() if "=" in part)
     found: dict[str, str] = {layer: given[layer] for layer in ("pos", "lemma") if layer in given}
     wnsn, lexsn = given.get("wnsn", "").split(";")[0], given.get("lexsn", "").split(";")[0]
-    if lexsn and "lemma" in given and wnsn.isdecimal() and int(wnsn) > 0:
-        lexfile = str(int(lexsn.split(":")[1]))
-        found |= {"wnsn": wnsn, "lexsn": lexsn, "sense": f"{given['lemma']}%{lexsn}", "lexfile": lexfile}
+    number, lexfile = _number(wnsn), _number(lexsn.split(":")[1] if ":" in lexsn else "")
+    if number and lexfile is not None and "lemma" in given:
+        found |= {"wnsn": wnsn, "lexsn": lexsn, "sense": f"{given['lemma']}%{lexsn}", "lexfile": str(lexfile)}
     return found
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import shutil
@@ -10,14 +11,17 @@ import sys
 import tarfile
 import tempfile
 import weakref
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from limbeck.corpus.compression import as_text, open_bytes, telling
+from limbeck import remote
+from limbeck.corpus.compression import Decompressed, as_text, open_bytes, telling
+from limbeck.corpus.offsets import Place, Trail
 from limbeck.corpus.sample import SAMPLE, sample_path
 from limbeck.errors import InputError
+from limbeck.remote import RemoteFile, as_path, as_url, size_of
 
 TAR_HEADER = 512  #: bytes; the word "ustar" stands at 257
 
@@ -26,7 +30,7 @@ TAR_HEADER = 512  #: bytes; the word "ustar" stands at 257
 class Source:
     """One file of a corpus: where it lies, what errors call it, and which part of an archive is meant."""
 
-    path: Path
+    path: Path | RemoteFile
     name: str
     member: str = ""  # "brown1" in "semcor3.0.tar.xz/brown1"
 
@@ -63,9 +67,16 @@ def find_sources(paths: Sequence[str | Path]) -> tuple[list[Source], list[Spool]
     sources: list[Source] = []
     spools: list[Spool] = []
     for path in map(str, paths):
+        path = str(as_path(path))
         if path == "-":
             spools.append(Spool(sys.stdin.buffer))
             sources.append(_checked(Source(spools[-1].path, "standard input")))
+        elif url := as_url(path):
+            if (files := _by_url(url)) is None:
+                spools.append(_spooled(url))
+                sources.append(_checked(Source(spools[-1].path, url)))
+            else:
+                sources += files
         elif os.path.isdir(path):
             sources += _in_folder(path)
         elif os.path.exists(path):
@@ -90,7 +101,7 @@ def find_sources(paths: Sequence[str | Path]) -> tuple[list[Source], list[Spool]
 
 
 def _checked(source: Source) -> Source:
-    if source.path.stat().st_size == 0:
+    if size_of(source.path) == 0:
         raise InputError.at(source.name, None, "must hold text, got an empty file: give another.")
     return source
 
@@ -126,21 +137,66 @@ def is_tar(head: bytes) -> bool:
     return head[257:262] == b"ustar"
 
 
-def texts_in(source: Source, encoding: str) -> Generator[tuple[str, IO[str]], None, None]:
+def _by_url(url: str) -> list[Source] | None:
+    """The files that a URL names, or the part of an archive; None for what must be copied here first."""
+    try:
+        files = remote.find(url)
+    except InputError:
+        inside = _in_remote_archive(url)
+        if inside is None:
+            raise
+        return [inside]
+    if files is None:
+        return None
+    found = [Source(file, file.url) for file in files]
+    return [_checked(found[0])] if len(found) == 1 else [source for source in found if size_of(source.path)]
+
+
+def _in_remote_archive(url: str) -> Source | None:
+    """As `_in_archive`, for names that look like one: each look costs a request."""
+    parts = url.split("/")
+    for count in range(len(parts) - 1, 3, -1):
+        if ".tar" not in parts[count - 1] and not parts[count - 1].endswith((".tgz", ".txz")):
+            continue
+        with contextlib.suppress(InputError):
+            files = remote.find("/".join(parts[:count]))
+            if files and len(files) == 1 and files[0].url == "/".join(parts[:count]):
+                return Source(files[0], url, "/".join(parts[count:]))
+    return None
+
+
+def _spooled(url: str) -> Spool:
+    system, path = remote.file_system(url)
+    with remote.telling(url), system.open(path, "rb") as stream:
+        return Spool(stream)
+
+
+def texts_in(
+    source: Source, encoding: str, start: Place | None = None, trails: list[Trail] | None = None
+) -> Generator[tuple[str, IO[str]], None, None]:
     """(name, characters) of a source: of the file itself, or of each regular file of an archive, in its order.
 
-    Each stream must be read before the next is asked for: archives are read once through.
+    Each stream must be read before the next is asked for: archives are read once through. A file that is no archive
+    can be read from a `start`; into `trails`, where it is given, goes one that tells where its lines begin.
     """
-    with open_bytes(source.path, source.name) as stream:
-        if not is_tar(stream.peek(TAR_HEADER)):
-            with as_text(stream, source.name, encoding) as text:
+    with open_bytes(source.path, source.name, start) as stream:
+        if start is not None or not is_tar(stream.peek(TAR_HEADER)):
+            trail = None
+            if trails is not None:
+                trail = Trail(start or Place(), stream.raw.frames if isinstance(stream.raw, Decompressed) else None)
+                trails.append(trail)
+            with as_text(stream, source.name, encoding, trail) as text:
                 yield source.name, text
             return
         found = False
         with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
+            for member in _members(archive):
                 if not member.isfile() or not _is_part(member.name, source.member):
                     continue
+                if member.issparse():  # a few bytes that say that they are as many zeros as they like
+                    raise InputError.at(
+                        f"{source.path}/{member.name}", None, "a sparse file in an archive is not read: unpack it."
+                    )
                 file = archive.extractfile(member)
                 if file is None:
                     continue
@@ -150,6 +206,18 @@ def texts_in(source: Source, encoding: str) -> Generator[tuple[str, IO[str]], No
                     yield name, text
         if not found:
             raise InputError.at(source.name, None, "the archive holds no such file: list it with tar -t.")
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """What is in an archive; headers that make no sense are damage, whatever tarfile makes of them."""
+    while True:
+        try:
+            member = archive.next()
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            raise tarfile.ReadError(f"a header that makes no sense: {error}") from error
+        if member is None:
+            return
+        yield member
 
 
 def _is_part(member: str, wanted: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Literal
 
-from limbeck.corpus.documents import RawDocument
+from limbeck.corpus.documents import RawDocument, whole_lines
 from limbeck.corpus.segment import split_paragraphs, splitter_for
 from limbeck.corpus.units import Sentence
 from limbeck.errors import InputError, UsageError
@@ -27,11 +27,12 @@ class Table:
     cells: Cells = "sentence"
     language: str = "en"
     characters: bool = False
+    found: tuple[int, ...] = ()  # the columns from 0, once a first row has told them
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
         """The chosen cells of each row; rows that are wholly empty are passed over."""
         numbers = self._numbers()
-        for row, line in enumerate(stream, 1):
+        for row, line in whole_lines(stream, source, first):
             cells = line.rstrip("\n").split("\t")
             if len(cells) == 1 and not cells[0].strip():
                 continue
@@ -47,6 +48,15 @@ class Table:
                 )
             yield row, tuple([cells[number] for number in numbers])
 
+    def behind_header(self, stream: IO[str], source: str) -> Table:
+        """The same table for a reader that begins further down: with what the file's first row says."""
+        if self._numbers() is not None:
+            return self
+        for _, line in whole_lines(stream, source):
+            if line.strip():
+                return replace(self, found=tuple(self._find(line.rstrip("\n").split("\t"), source)))
+        return self
+
     def parse(self, document: RawDocument) -> list[Sentence]:
         splitter = splitter_for(self.language, characters=self.characters)
         if self.cells == "prose":
@@ -60,6 +70,8 @@ class Table:
 
     def _numbers(self) -> list[int] | None:
         """The columns counted from 0 if they were given by number."""
+        if self.found:
+            return list(self.found)
         if not self.columns or not all(column.isdecimal() for column in self.columns):
             return None
         if any(int(column) == 0 for column in self.columns):

@@ -19,8 +19,8 @@ class WikiPse:
     1,000 lines are a document.
     """
 
-    def divide(self, stream: IO[str], source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        return grouped(bounded_lines(stream))
+    def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
+        return grouped(bounded_lines(stream, first))
 
     def parse(self, document: RawDocument) -> Iterator[Sentence]:
         index = 0

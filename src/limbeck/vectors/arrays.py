@@ -154,8 +154,17 @@ def tokenizer_ids(tokenizer: Mapping[str, Any]) -> dict[str, int]:
 def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise InputError(f"{path}: must be a JSON file ({error}): get it again.") from error
+
+
+def plain_name(name: Any, path: Path) -> str:
+    """The name of a file that another file tells: it must lie beside it, wherever else it might point."""
+    if not isinstance(name, str) or Path(name).name != name:
+        raise InputError(
+            f"{path}: a file that it names must lie beside it, got {str(name)[:80]!r}: the file is damaged."
+        )
+    return str(name)
 
 
 def tensor_names(path: Path) -> list[str]:

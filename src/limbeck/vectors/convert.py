@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.remote import UrlPath, as_path, as_url, brought, names_in, put
 from limbeck.state import write_text
 from limbeck.vectors import facts, folders, formats, spacy_folders
 from limbeck.vectors.gather import BLOCK, UNKNOWN, Floats, Table
@@ -73,7 +75,52 @@ def convert(
 
     The matrix is held once; it is changed in place and written block by block.
     """
-    source, target = Path(source).expanduser(), Path(target).expanduser()
+    options: dict[str, Any] = {
+        "format": format,
+        "source_format": source_format,
+        "limit": limit,
+        "lowercase": lowercase,
+        "normalize": normalize,
+        "dtype": dtype,
+        "blanks": blanks,
+        "language": language,
+        "existing": existing,
+        "tell": tell,
+    }
+    with brought(source) as place:
+        if (url := as_url(as_path(target))) is not None:
+            return _convert_there(place, url, **options)
+        return _convert(place, Path(as_path(target)).expanduser(), **options)
+
+
+def _convert_there(source: Path, url: str, *, existing: str, **options: Any) -> Converted:
+    """Write here and upload, since a file that is half there could be read."""
+    choose(existing, EXISTING, what="existing")
+    if existing == "fail" and names_in(url):
+        raise InputError(f"{url}: it is there already: give --existing replace, or another name.")
+    with tempfile.TemporaryDirectory(prefix="limbeck-") as folder:
+        here = Path(folder) / url.rstrip("/").split("/")[-1]
+        made = _convert(source, here, existing="fail", **options)
+        for path in sorted(path for path in here.rglob("*") if path.is_file()) if here.is_dir() else [here]:
+            put(path, f"{url}/{path.relative_to(here).as_posix()}" if here.is_dir() else url)
+    return replace(made, path=UrlPath(url))
+
+
+def _convert(
+    source: Path,
+    target: Path,
+    *,
+    format: str,
+    source_format: str,
+    limit: int | None,
+    lowercase: bool,
+    normalize: bool,
+    dtype: str,
+    blanks: Blanks,
+    language: str,
+    existing: str,
+    tell: Callable[[str], None],
+) -> Converted:
     format = formats.format_of(target, format)
     formats.check_dtype(dtype, format)
     choose(blanks, BLANKS, what="blanks")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError
 from limbeck.extras import need
 from limbeck.state import atomic
+from limbeck.vectors.damaged import told_as_damage
 
 NAME = "words.parquet"
 COLUMNS = ("word", "count", "origin")
@@ -101,7 +102,7 @@ def folder_of(path: str | Path) -> Path | None:
 def read(folder: Path, words: Sequence[str]) -> Facts:
     """Facts of these words, in their order. Another table of the same name, as measured runs have, tells none."""
     parquet = need("pyarrow.parquet", purpose="reading words.parquet")
-    try:
+    with told_as_damage(folder / NAME, "a table of words", "make the vectors again or remove it"):
         with parquet.ParquetFile(folder / NAME) as file:
             names = set(file.schema_arrow.names)
             there = [name for name in COLUMNS if name in names]
@@ -109,20 +110,16 @@ def read(folder: Path, words: Sequence[str]) -> Facts:
                 return Facts()
             columns = file.read(columns=there).to_pydict()
             told = (file.schema_arrow.metadata or {}).get(TOTAL)
-    except OSError as error:  # pyarrow's ArrowInvalid is a ValueError, caught below
-        raise InputError(f"{folder / NAME}: cannot be read ({error}): make the vectors again or remove it.") from error
-    except ValueError as error:
-        raise InputError(f"{folder / NAME}: is damaged ({error}): make the vectors again or remove it.") from error
-    rows = {word: row for row, word in enumerate(columns["word"])}
-    order = [rows.get(word, -1) for word in words]
-    counts = columns.get("count")
-    origins = columns.get("origin")
-    return Facts(
-        # a word that the table lacks was not met
-        None if counts is None else np.array([0 if row < 0 else counts[row] or 0 for row in order], dtype=np.int64),
-        None if origins is None else ["" if row < 0 else origins[row] or "" for row in order],
-        None if counts is None else int(told) if told is not None else total_of_run(folder),
-    )
+        rows = {word: row for row, word in enumerate(columns["word"])}
+        order = [rows.get(word, -1) for word in words]
+        counts = columns.get("count")
+        origins = columns.get("origin")
+        return Facts(
+            # a word that the table lacks was not met
+            None if counts is None else np.array([0 if row < 0 else counts[row] or 0 for row in order], dtype=np.int64),
+            None if origins is None else ["" if row < 0 else origins[row] or "" for row in order],
+            None if counts is None else int(told) if told is not None else total_of_run(folder),
+        )
 
 
 def total_of_run(folder: Path) -> int | None:

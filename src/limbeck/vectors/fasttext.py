@@ -7,6 +7,7 @@ a flag, the input matrix (words, then buckets of n-grams), the output matrix, wh
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.vectors.gather import Floats, Gatherer, Table
+from limbeck.vectors.text import MOST_DIMENSIONS
 
 MAGIC = 793_712_314
 VERSIONS = (11, 12)
@@ -23,6 +25,8 @@ SUPERVISED = 3
 WORD = 0  #: type of an entry; 1 is a label
 SENTENCE_END = b"</s>"
 GATHERED = 1 << 25  #: numbers gathered at once while averaging
+GROWTH = 1 << 26  #: bytes by which a matrix grows at least
+LONGEST_WORD = 1 << 12  #: bytes; fastText itself reads words of 2,048 bytes at most
 
 Ints = NDArray[np.int64]
 
@@ -48,8 +52,8 @@ def read_fasttext_binary(
         raise InputError(
             f"{path}: the dictionary promises {words_count} words and holds {len(words)}: the file is damaged."
         )
-    if pruned > 0:
-        cursor.take(8 * pruned)
+    for _ in range(pruned):
+        cursor.take(8)
     if cursor.take(1) != b"\0":
         raise InputError(
             f"{path}: a quantized fastText model (.ftz) cannot be read: use the .bin or .vec file instead."
@@ -65,9 +69,8 @@ def read_fasttext_binary(
     matrix = read_matrix(cursor, rows, dim, plain)
 
     gatherer = Gatherer(path, limit=limit, place="word")
-    step = max(1, GATHERED // (dim * 64))
-    for start in range(0, len(words), step):
-        some = words[start : start + step]
+    for start, stop in portions(words, settings):
+        some = words[start:stop]
         vectors = mean_rows(matrix, *subword_rows(some, start, words_count, settings))
         gatherer.add(some, vectors, range(start + 1, start + 1 + len(some)))
         if gatherer.full:
@@ -86,6 +89,8 @@ def read_settings(cursor: Cursor) -> Settings:
     dim, model, bucket, minn, maxn = values[0], values[7], values[8], values[9], values[10]
     if version == 11 and model == SUPERVISED:
         maxn = 0  # as fastText does: old supervised models stored a maxn that they did not use
+    if not 1 <= dim <= MOST_DIMENSIONS:
+        raise InputError(f"{path}: vectors of 1 to {MOST_DIMENSIONS:,} dimensions are needed, got {dim}: get it again.")
     return Settings(dim, bucket, minn, maxn)
 
 
@@ -135,6 +140,8 @@ class Cursor:
     def entry(self) -> tuple[bytes, int]:
         """A word of the dictionary and its type: bytes to a zero, an int64 count, an int8 type."""
         while (zero := self.data.find(b"\0", self.at)) < 0 or zero + 10 > len(self.data):
+            if len(self.data) - self.at > LONGEST_WORD + 10:
+                raise InputError(f"{self.path}: a word must have at most {LONGEST_WORD:,} bytes: the file is damaged.")
             self.more(1 << 16)
         word = self.data[self.at : zero]
         self.at = zero + 10
@@ -143,15 +150,32 @@ class Cursor:
 
 def read_matrix(cursor: Cursor, rows: int, dim: int, plain: bool) -> Floats:
     if not plain:
-        matrix = np.empty((rows, dim), dtype="<f4")
-        cursor.fill(matrix.view(np.uint8).reshape(-1).data)
-        return matrix
+        # grown as the numbers come: what a header promises need not be there
+        flat, size = np.empty(0, dtype=np.uint8), 4 * rows * dim
+        while (done := len(flat)) < size:
+            flat.resize(min(size, done + max(GROWTH, done // 8)), refcheck=False)
+            cursor.fill(flat[done:].data)
+        return flat.view("<f4").reshape(rows, dim)
     path = Path(cursor.path)
     if path.stat().st_size < cursor.position + 4 * rows * dim:
         raise InputError(
             f"{path}: an input matrix of {rows} by {dim} is needed, the file ends before: get the whole file."
         )
     return np.memmap(path, dtype="<f4", mode="r", offset=cursor.position, shape=(rows, dim))
+
+
+def portions(words: list[bytes], settings: Settings) -> Iterator[tuple[int, int]]:
+    """Ranges of words whose n-grams together have not too many numbers."""
+    grams = max(1, min(settings.maxn, LONGEST_WORD) - max(settings.minn, 1) + 1)
+    start = size = 0
+    for place, word in enumerate(words):
+        own = (1 + (len(word) + 2) * min(grams, len(word) + 2)) * settings.dim
+        if place > start and size + own > GATHERED:
+            yield start, place
+            start, size = place, 0
+        size += own
+    if words:
+        yield start, len(words)
 
 
 def subword_rows(words: list[bytes], first: int, words_count: int, settings: Settings) -> tuple[Ints, Ints]:
@@ -180,6 +204,8 @@ def subword_rows(words: list[bytes], first: int, words_count: int, settings: Set
     found_owner, found_row = [np.arange(len(words), dtype=np.int64)], [own]
     for length in range(1, settings.maxn + 1):
         alive = at < ends[start]
+        if not alive.any():
+            break
         start, at, hashes = start[alive], at[alive], hashes[alive]
         growing = np.ones(len(start), dtype=bool)
         while growing.any():  # one byte, then the continuation bytes that follow it

@@ -17,6 +17,7 @@ from limbeck.errors import InputError, UsageError, choose
 from limbeck.extras import need
 from limbeck.state import atomic
 from limbeck.vectors import arrays, fasttext, folders, models, spacy_folders, text, word2vec
+from limbeck.vectors.damaged import told_as_damage
 from limbeck.vectors.gather import Floats, Table
 from limbeck.vectors.precision import DTYPES, check_range
 
@@ -71,8 +72,9 @@ def read(path: str | Path, *, format: str = "auto", limit: int | None = None) ->
     if format in ARRAYS:
         if compressed:
             raise InputError(f"{path}: a compressed {format} file cannot be read in place: decompress it first.")
-        return ARRAYS[format](path, limit=limit)
-    with open_bytes(path) as stream:
+        with told_as_damage(path, format):
+            return ARRAYS[format](path, limit=limit)
+    with told_as_damage(path, format), open_bytes(path) as stream:
         if format == "word2vec-binary":
             return word2vec.read_word2vec_binary(stream, path, limit=limit)
         if format == "fasttext-binary":
@@ -86,14 +88,18 @@ def read_folder(path: Path, format: str, limit: int | None) -> Table:
             f"{path}: word vectors are needed, these are kept occurrence vectors: use OccurrenceVectors.load."
         )
     if format == "auto":
-        folders.refuse_several(path)
+        with told_as_damage(path, "vectors"):
+            folders.refuse_several(path)
         format = "spacy" if spacy_folders.is_spacy(path) else "model2vec" if folders.model2vec_files(path) else "model"
     if format == "model2vec":
-        return folders.read_model2vec(path, limit=limit)
+        with told_as_damage(path, format):
+            return folders.read_model2vec(path, limit=limit)
     if format == "spacy":
-        return spacy_folders.read_spacy(path, limit=limit)
+        with told_as_damage(path, "vectors of spaCy"):
+            return spacy_folders.read_spacy(path, limit=limit)
     if format == "model":
-        table = models.read_model(path)
+        with told_as_damage(path, "a model"):
+            table = models.read_model(path)
         return table if limit is None else Table(table.words[:limit], table.matrix[:limit].copy(), table.notes)
     raise InputError(f"{path}: format {format!r} is a file, got a folder: give the file or another format.")
 

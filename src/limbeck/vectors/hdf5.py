@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
+from limbeck.npz import EXPANDED, EXPANSION
 from limbeck.seeds import hash_occurrences
 from limbeck.vectors.arrays import read_json
 from limbeck.vectors.blocks import Block, Identities, block_rows, cut
@@ -49,7 +50,7 @@ class SentenceFile:
         """Sentences, their lengths, layers and dimensions, from the shapes alone."""
         with self.open() as file:
             # other datasets (ELMo's "sentence_to_index") are passed over; "10" stands after "9"
-            shapes = {int(name): file[name].shape for name in file if is_number(name)}
+            shapes = {int(name): checked_dataset(file, name, self.path).shape for name in file if is_number(name)}
         full = [shape for shape in shapes.values() if len(shape) == 3]
         if not full:
             raise InputError(
@@ -125,7 +126,9 @@ class SentenceFile:
                 parts: list[NDArray[Any]] = []
                 rows = 0
                 while rows < end - start:
-                    part = file[str(filled[done])][()].reshape(len(self.layers), -1, self.dim)
+                    part = checked_dataset(file, str(filled[done]), self.path)[()].reshape(
+                        len(self.layers), -1, self.dim
+                    )
                     parts.append(part)
                     rows += part.shape[1]
                     done += 1
@@ -133,6 +136,21 @@ class SentenceFile:
                 yield finite_block(identities.rows(start, end), vectors, self.path, start)
 
 
+def checked_dataset(file: Any, name: str, path: Path) -> Any:
+    """A dataset of numbers that lies in the file itself and has about as many bytes there as it will have here."""
+    h5py = need("h5py", purpose="reading HDF5")
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise InputError(f"{path}: {name} must lie in the file itself, it is a link to elsewhere: copy it in.")
+    found = file[name]
+    if not isinstance(found, h5py.Dataset) or found.dtype.kind not in "fiu" or found.is_virtual or found.external:
+        raise InputError(f"{path}: {name} must be an array of numbers in the file itself: this is another layout.")
+    if found.nbytes > max(EXPANDED, EXPANSION * found.id.get_storage_size()):
+        raise InputError(
+            f"{path}: {name} would grow to more than {EXPANSION:,} times its size ({found.shape}): get another file."
+        )
+    return found
+
+
 def is_number(name: str) -> bool:
     """Whether a dataset is named by a sentence's number: "7", not "07"."""
-    return name.isascii() and name.isdigit() and str(int(name)) == name
+    return name.isascii() and name.isdigit() and len(name) < 19 and str(int(name)) == name

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
-from limbeck.vectors.arrays import read_json, read_tensor, tensor_names, tokenizer_ids
+from limbeck.vectors.arrays import plain_name, read_json, read_tensor, tensor_names, tokenizer_ids
 from limbeck.vectors.gather import NO_ROW, NO_TOKEN, Table, table_of
 
 #: how the tables of input embeddings are called, the ends of their names; in the order in which they are preferred
@@ -64,7 +64,7 @@ def read_tokens(folder: Path) -> dict[int, str]:
         return {number: token for token, number in tokenizer_ids(read_json(file)).items()}
     transformers: Any = need("transformers", purpose="loading a tokenizer without tokenizer.json")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     except Exception as error:
         raise InputError(
             f"{folder}: a tokenizer is needed, got none that loads ({(str(error).splitlines() or [''])[0]}): "
@@ -84,12 +84,19 @@ def read_table(folder: Path) -> NDArray[Any]:
             return read_tensor(places[name], name)
     transformers: Any = need("transformers", purpose="building a model")
     try:
-        model = transformers.AutoModel.from_pretrained(str(folder))
+        model, found = transformers.AutoModel.from_pretrained(
+            str(folder), trust_remote_code=False, weights_only=True, output_loading_info=True
+        )
     except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".:")
         raise InputError(
-            f"{folder}: a model with an input embedding table is needed, got none that loads ({error})."
+            f"{folder}: a model with an input embedding table is needed, none loads ({reason}): check its files."
         ) from error
-    table: NDArray[Any] = model.get_input_embeddings().weight.detach().float().cpu().numpy()
+    inputs = model.get_input_embeddings()
+    name = next((name for name, module in model.named_modules() if module is inputs), "")
+    if f"{name}.weight" in found["missing_keys"]:  # transformers makes up what is missing, at random
+        raise InputError(f"{folder}: a table of input embeddings is needed, its weights have none: get all of them.")
+    table: NDArray[Any] = inputs.weight.detach().float().cpu().numpy()
     return table
 
 
@@ -97,6 +104,6 @@ def weight_places(folder: Path) -> dict[str, Path]:
     """{name of a tensor: file it is in}, empty where the folder has no safetensors."""
     index = folder / "model.safetensors.index.json"
     if index.is_file():
-        return {name: folder / file for name, file in read_json(index)["weight_map"].items()}
+        return {name: folder / plain_name(file, index) for name, file in read_json(index)["weight_map"].items()}
     single = folder / "model.safetensors"
     return dict.fromkeys(tensor_names(single), single) if single.is_file() else {}

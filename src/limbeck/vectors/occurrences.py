@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, choose
+from limbeck.remote import brought
 from limbeck.vectors.blocks import Block, Identities
+from limbeck.vectors.damaged import told_as_damage
 
 FORMATS = ("auto", "folder", "npz", "parquet", "hdf5")
 MAGIC = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"\x89HDF": "hdf5"}
@@ -47,6 +49,7 @@ class OccurrenceVectors:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._path: object = getattr(source, "path", None) or getattr(source, "folder", source.name)
         self.name, self.fingerprint = source.name, source.fingerprint
         self.layers, self.dim = source.layers, source.dim
         self.shards, self.words_total = source.shards, source.words_total
@@ -67,11 +70,20 @@ class OccurrenceVectors:
         file of that name beside it.
         """
         choose(format, FORMATS, what="format")
-        path = Path(path).expanduser()
+        with brought(path) as place:
+            return cls._opened(place, format, words)
+
+    @classmethod
+    def _opened(cls, path: Path, format: str, words: str | Path | Words | None) -> OccurrenceVectors:
         if format == "auto":
             format = detect(path)
         if not path.exists():
             raise InputError(f"{path}: kept vectors are needed, nothing is there: check the path.")
+        with told_as_damage(path, f"kept vectors ({format})"):
+            return cls._of(path, format, words)
+
+    @classmethod
+    def _of(cls, path: Path, format: str, words: str | Path | Words | None) -> OccurrenceVectors:
         # imported here, so that pyarrow and h5py are needed by those who use them
         match format:
             case "folder":
@@ -100,16 +112,19 @@ class OccurrenceVectors:
 
     def shard(self, number: int) -> Iterator[Block]:
         """The blocks of one shard; a block is bounded in size, and no text lies in two."""
-        return self._source.blocks(self._checked(number))
+        self._checked(number)
+        with told_as_damage(self._path, "kept vectors"):
+            yield from self._source.blocks(number)
 
     def strings_of(self, number: int) -> Identities:
         """Words, sentences, texts and hashes of one shard's rows in the order of its blocks, without their vectors."""
-        return self._source.identities(self._checked(number))
+        self._checked(number)
+        with told_as_damage(self._path, "kept vectors"):
+            return self._source.identities(number)
 
-    def _checked(self, number: int) -> int:
+    def _checked(self, number: int) -> None:
         if not 0 <= number < self.shards:
             raise IndexError(f"shard {number} of {self.shards}")
-        return number
 
 
 def detect(path: Path) -> str:

@@ -57,7 +57,8 @@ class ParquetSource:
         try:
             return parquet.ParquetFile(self.path)
         except (OSError, arrow.ArrowInvalid) as error:
-            raise InputError(f"{self.path}: cannot be read as Parquet ({error}): get the whole file.") from error
+            reason = " ".join(str(error).split())
+            raise InputError(f"{self.path}: cannot be read as Parquet ({reason}): get the whole file.") from error
 
     def column(self, *names: str) -> list[Any] | None:
         """The values of the first of these columns that is there."""

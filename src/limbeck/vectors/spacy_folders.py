@@ -11,6 +11,7 @@ import numpy as np
 from limbeck.corpus.segment import blank_pipeline
 from limbeck.errors import InputError
 from limbeck.extras import need
+from limbeck.npz import check_array
 from limbeck.vectors.gather import NO_STRING, Floats, Table, table_of
 from limbeck.vectors.whole import whole_folder
 
@@ -39,6 +40,8 @@ def read_spacy(folder: Path, *, limit: int | None = None) -> Table:
         )
     module = need("spacy.vocab", purpose="reading vectors of spaCy")
     try:
+        with open(place / "vectors", "rb") as file:
+            check_array(file, (place / "vectors").stat().st_size)
         vocabulary = module.Vocab().from_disk(place, exclude=["lookups"])
     except Exception as error:  # spaCy raises what the parts raise: msgpack, JSON, numpy
         reason = (str(error).splitlines() or [type(error).__name__])[0]

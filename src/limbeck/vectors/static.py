@@ -12,17 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.remote import brought
+from limbeck.shown import Tabular
 from limbeck.vectors import exports, facts, formats, models
 from limbeck.vectors.gather import DUPLICATE, Floats, Table
 from limbeck.vectors.nearest import Ints, nearest_rows, unit_rows
 from limbeck.vectors.sentences import Case, Weighting, text_vectors
 
+SHOWN_WITH_NEIGHBORS = 200_000  #: words above which a notebook would wait for their neighbours
 Missing = Literal["drop", "zero", "mean", "error"]
 #: a word that is in the table, or a vector of its dimension
 Query = str | NDArray[Any]
 
 
-class StaticVectors:
+class StaticVectors(Tabular):
     """Words and a matrix with one row a word.
 
     >>> vectors = StaticVectors(["a", "b"], [[1.0, 0.0], [0.6, 0.8]])
@@ -133,6 +136,30 @@ class StaticVectors:
 
     def __repr__(self) -> str:
         return f"StaticVectors({len(self)} words, {self.dim} dimensions)"
+
+    def title(self) -> str:
+        return f"{len(self):,} words, {self.dim} dimensions"
+
+    def columns(self) -> dict[str, Any]:
+        """A row a word: the word, its count and origin where they are known, then a column a dimension."""
+        return self._columns(len(self))
+
+    def head(self, rows: int) -> tuple[dict[str, Any], int]:
+        """The first words with their nearest ones, and how many words there are."""
+        shown = self._columns(min(rows, len(self)), dimensions=False)
+        if 1 < len(self) <= SHOWN_WITH_NEIGHBORS:
+            found = [self.most_similar(word, 3) for word in shown["word"]]
+            shown["nearest"] = [", ".join(f"{word} {cosine:.2f}" for word, cosine in some) for some in found]
+        shown["norm"] = np.linalg.norm(self._matrix[:rows], axis=1)
+        return shown, len(self)
+
+    def _columns(self, rows: int, *, dimensions: bool = True) -> dict[str, Any]:
+        found: dict[str, Any] = {"word": self._words[:rows]}
+        if self.counts is not None:
+            found["count"] = self.counts[:rows]
+        if self.origins is not None:
+            found["origin"] = self.origins[:rows]
+        return found | ({str(d): self._matrix[:rows, d] for d in range(self.dim)} if dimensions else {})
 
     def index(self, word: str) -> int:
         """The row of a word. A word that is not there is a KeyError, as in a dictionary."""
@@ -257,12 +284,15 @@ class StaticVectors:
 
     @classmethod
     def load(cls, path: str | Path, format: str = "auto", limit: int | None = None) -> StaticVectors:
-        """Read a file or folder; its format is told by its content. `limit`: the first so many different words.
+        """Read a file or folder, here or by URL; its format is told by its content.
+
+        `limit`: the first so many different words.
 
         A folder made by `limbeck distill` tells counts and origins too (words.parquet).
         """
-        vectors = cls._of(formats.read(path, format=format, limit=limit))
-        vectors._folder = facts.folder_of(path)
+        with brought(path) as place:
+            vectors = cls._of(formats.read(place, format=format, limit=limit))
+            vectors._folder = facts.folder_of(place)
         return vectors
 
     def save(self, path: str | Path, format: str = "auto", *, dtype: str = "float32", language: str = "en") -> None:

@@ -25,7 +25,9 @@ Ints = NDArray[np.int64]
 BLOCK = 1 << 23  #: bytes parsed at once
 BLANK, NEWLINE = 32, 10
 LINE_END = (13, 32, 9)  #: word2vec's own writer leaves a blank at the end of a line, others a carriage return
-HEADER = re.compile(rb"\s*(\d+)[ \t]+(\d+)\s*")
+HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})\s*")
+MOST_DIMENSIONS = 1 << 20  #: of a vector; more in a header is damage
+LONGEST_LINE = 1 << 26  #: bytes
 NUMBER_LIKE = re.compile(rb"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
 
 
@@ -45,6 +47,8 @@ def blocks_of(stream: IO[bytes], size: int = BLOCK) -> Iterator[bytes]:
         cut = chunk.rfind(b"\n") + 1
         if not cut:
             rest += chunk
+            if len(rest) > LONGEST_LINE:
+                raise ValueError(f"a line of more than {LONGEST_LINE:,} bytes")
             continue
         yield rest + chunk[:cut]
         rest = chunk[cut:]
@@ -71,8 +75,10 @@ def read_text(
                     f"the number of words and of dimensions is needed, got {got!r}: "
                     "read the file as format 'glove' if it has no header.",
                 )
-            if found and found[1] < 1:
-                raise InputError.at(path, 1, "the header must promise at least 1 dimension, got 0: mend it.")
+            if found and not 1 <= found[1] <= MOST_DIMENSIONS:
+                raise InputError.at(
+                    path, 1, f"the header must promise 1 to {MOST_DIMENSIONS:,} dimensions, got {found[1]}: mend it."
+                )
             if found:
                 (promised, dim), line = found, 2
                 data = data[data.index(b"\n") + 1 :]

@@ -10,7 +10,7 @@ import numpy as np
 
 from limbeck.errors import InputError
 from limbeck.vectors.gather import BEHIND_LAST, BEYOND_HEADER, Floats, Gatherer, Table
-from limbeck.vectors.text import header_of
+from limbeck.vectors.text import MOST_DIMENSIONS, header_of
 
 BLOCK = 1 << 23  #: bytes parsed at once
 LONGEST_WORD = 1 << 16  #: bytes; no blank within as many means that this is not the format
@@ -20,7 +20,7 @@ def read_word2vec_binary(stream: IO[bytes], path: str | Path, *, limit: int | No
     """Read the binary format of word2vec's own tool (newline after each vector) and of gensim (none)."""
     first = stream.readline(100)
     header = header_of(first)
-    if header is None or not first.endswith(b"\n") or header[1] < 1:
+    if header is None or not first.endswith(b"\n") or not 1 <= header[1] <= MOST_DIMENSIONS:
         raise InputError.at(
             path,
             1,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from limbeck.corpus.compression import open_text
 from limbeck.errors import InputError
+from limbeck.remote import brought
 from limbeck.vectors.static import StaticVectors
 
 
@@ -15,7 +16,11 @@ def read_counts(path: Path) -> tuple[dict[str, int], int | None]:
     Of a text file, plain or compressed, with a word and its count a line, blanks or a tab between; or a folder of
     vectors with their counts.
     """
-    path = path.expanduser()
+    with brought(path) as place:
+        return _read(place)
+
+
+def _read(path: Path) -> tuple[dict[str, int], int | None]:
     if path.is_dir():
         vectors = StaticVectors.load(path)
         if vectors.counts is None:
