@@ -18,6 +18,7 @@ from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.encoded import add_rows
 from limbeck.encoders.alignment import Aligner
+from limbeck.encoders.memory import read_to_host
 from limbeck.encoders.preparer import PiecePreparer
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError
@@ -114,7 +115,7 @@ def read(encoder: Encoder, ready: ReadyWords) -> Vectors:
     if not len(ready.prepared):
         return rows, np.zeros(len(size), dtype=bool)
     own = ready.number[ready.inside]
-    vectors = encoder.forward(ready.prepared).to("cpu", torch.float32)[:, torch.from_numpy(ready.inside)]
+    vectors = read_to_host(encoder, ready.prepared)[:, torch.from_numpy(ready.inside)]
     add_rows(rows, own, vectors)
     found = (np.bincount(own, minlength=len(size)) == size) & (size > 0)
     return rows / torch.from_numpy(np.maximum(size, 1))[None, :, None], found

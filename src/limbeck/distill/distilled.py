@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from limbeck.distill.card import card
 from limbeck.errors import InputError
+from limbeck.shown import Tabular
 from limbeck.state import write_text
 from limbeck.tables import write_csv
 from limbeck.vectors import StaticVectors
@@ -22,7 +23,7 @@ CORPUS = "corpus"  #: the origin of a vector that was made of a word's occurrenc
 
 
 @dataclass(frozen=True)
-class Distilled:
+class Distilled(Tabular):
     """One vector a word, how each came about, and where all of them come from.
 
     vectors  words and matrix
@@ -48,6 +49,20 @@ class Distilled:
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def title(self) -> str:
+        return f"{len(self):,} words by {self.method}, layer {self.layer}"
+
+    def columns(self) -> dict[str, Any]:
+        """A row a word, as of its vectors."""
+        return self._known().columns()
+
+    def head(self, rows: int) -> tuple[dict[str, Any], int]:
+        return self._known().head(rows)
+
+    def _known(self) -> StaticVectors:
+        """The vectors with what is known of their words."""
+        return StaticVectors(self.vectors.words, self.vectors.matrix, counts=self.counts, origins=self.origins)
 
     @property
     def from_elsewhere(self) -> dict[str, int]:

@@ -13,6 +13,7 @@ from limbeck.distill.alone import chunks, frame_vectors, reads_pieces, whole_wor
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.encoded import add_rows
+from limbeck.encoders.memory import read_to_host
 from limbeck.encoders.protocol import Encoder, Prepared
 from limbeck.errors import UsageError, choose
 from limbeck.stream.workers import Workers
@@ -56,7 +57,7 @@ def piece_vectors(encoder: Encoder, words: Sequence[str]) -> list[Rows]:
         )
         if not len(kinds):
             continue
-        vectors = encoder.forward(_pieces_alone(kinds, aligner.prefix, aligner.suffix)).to("cpu", torch.float32)
+        vectors = read_to_host(encoder, _pieces_alone(kinds, aligner.prefix, aligner.suffix))
         word = np.repeat(np.arange(len(chunk)), sizes)
         sums = torch.zeros(len(encoder.layers), len(chunk), encoder.dim)
         add_rows(sums, word, vectors[:, torch.from_numpy(of_piece)])

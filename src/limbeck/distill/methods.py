@@ -99,6 +99,7 @@ class Method:
     settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
     unaltered  vectors are the teacher's own of the word, so that another such can stand beside them as it is
+    together  of train: processes of a torch.distributed group can do it together
     """
 
     summary: str
@@ -112,6 +113,7 @@ class Method:
     settings: Callable[..., Any] | None = None
     untaught: bool = False
     unaltered: bool = False
+    together: bool = False
 
     @property
     def one_layer(self) -> bool:
@@ -184,12 +186,22 @@ METHODS: dict[str, Method] = {
     "contexts": Method("the mean of the texts it occurs in", accumulators=_contexts, finish=_mean_context),
     "average": Method("the average over its contexts", accumulators=_pools, finish=_pooled, unaltered=True),
     "principal": Method("the first principal component of its contexts", accumulators=_occurrences, finish=_principal),
-    "x2static": Method("trained towards its contexts, away from others", train=_train, settings=x2static_settings),
+    "x2static": Method(
+        "trained towards its contexts, away from others", train=_train, settings=x2static_settings, together=True
+    ),
     "sent2vec": Method(
-        "trained without the teacher, on the text alone", train=_train, settings=sent2vec_settings, untaught=True
+        "trained without the teacher, on the text alone",
+        train=_train,
+        settings=sent2vec_settings,
+        untaught=True,
+        together=True,
     ),
     "regression": Method(
-        "trained so that its sentences' means are right", train=_train, start="average", settings=regression_settings
+        "trained so that its sentences' means are right",
+        train=_train,
+        start="average",
+        settings=regression_settings,
+        together=True,
     ),
     "skipgram": _baseline("skip-gram on the same text, without the teacher", "train_skipgram"),
     "cbow": _baseline("CBOW on the same text, without the teacher", "train_cbow"),

@@ -406,3 +406,17 @@ def test_what_cannot_be_is_told() -> None:
         train(source, plan_of(source), X2, start=np.zeros((2, 2)))
     with pytest.raises(LimbeckError, match="loss must stay finite"):
         train(source, plan_of(source), Regression(learning_rate=1e30, epochs=5))
+
+
+def test_a_full_memory_is_told_with_the_settings_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*some: Any, **others: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rows, "fill", full)
+        with pytest.raises(LimbeckError, match=r"words and their moments .*--max-words"):
+            go(X2)
+    monkeypatch.setattr(Contrast, "step", full)
+    with pytest.raises(LimbeckError, match=r"step of 10 texts .* lower --set batch_texts=10") as raised:
+        go(X2)
+    assert isinstance(raised.value.__cause__, OSError)  # what is done stays

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from limbeck.distill.x2static.group import Group
 from limbeck.seeds import generator_for, seed_of
 from limbeck.state import State
 from limbeck.transfer import send
@@ -88,7 +89,10 @@ class StepRuns:
 
 
 class Rows:
-    """A matrix (words, d) on a device with Adam's moments; one spare row stands behind the words."""
+    """A matrix (words, d) on a device with Adam's moments; one spare row stands behind the words.
+
+    Of several processes that train together each has its own dimensions of all rows.
+    """
 
     def __init__(
         self,
@@ -99,25 +103,28 @@ class Rows:
         moments: torch.dtype = torch.float32,
         dtype: torch.dtype = torch.float32,
         seed: int = 0,
+        group: Group | None = None,
     ) -> None:
         self.words = words
         self.dim = dim
         self.seed = seed
+        self.group = group or Group()
         self.step = 0
-        self.values = torch.zeros(words + 1, dim, dtype=dtype, device=device)
-        self.first = torch.zeros(words + 1, dim, dtype=moments, device=device)
+        width = self.group.width(dim)
+        self.values = torch.zeros(words + 1, width, dtype=dtype, device=device)
+        self.first = torch.zeros(words + 1, width, dtype=moments, device=device)
         self.second = torch.zeros_like(self.first)
 
     def fill(self, start: NDArray[np.floating] | None, *names: str) -> None:
         """Begin with given vectors, or with uniform(−1/d, 1/d)."""
         if start is not None:
-            self.values[: self.words] = torch.from_numpy(np.ascontiguousarray(start)).to(self.values)
+            self.values[: self.words] = self.group.own(torch.from_numpy(np.ascontiguousarray(start))).to(self.values)
             return
         generator = generator_for(self.seed, "start", *names)
         for low in range(0, self.words, FIRST_ROWS):
             high = min(low + FIRST_ROWS, self.words)
             drawn = generator.uniform(-1 / self.dim, 1 / self.dim, (high - low, self.dim))
-            self.values[low:high] = torch.from_numpy(drawn).to(self.values)
+            self.values[low:high] = self.group.own(torch.from_numpy(drawn)).to(self.values)
 
     def update(self, rows: torch.Tensor, gradients: torch.Tensor, learning_rate: float) -> None:
         """One step of Adam on different rows (n,), gradients (n, d)."""
@@ -137,27 +144,40 @@ class Rows:
         the nearest it would stand still, so it is rounded up or down at random, right in the mean."""
         if self.first.dtype != torch.bfloat16:
             return values.to(self.first.dtype)
-        generator = torch.Generator(values.device).manual_seed(seed_of(self.seed, "rounding", name, self.step) >> 1)
+        own = [self.group.rank] if self.group.rank else []
+        seed = seed_of(self.seed, "rounding", name, self.step, *own)
+        generator = torch.Generator(values.device).manual_seed(seed >> 1)
         noise = torch.randint(0, 1 << 16, values.shape, dtype=torch.int32, device=values.device, generator=generator)
         bits = (values.float().contiguous().view(torch.int32) + noise) & -65536
         return bits.view(torch.float32).to(torch.bfloat16)
 
     def matrix(self) -> NDArray[np.float32]:
         """The words' vectors, on the host."""
-        found: NDArray[np.float32] = self.values[: self.words].to("cpu", torch.float32).numpy()
+        whole = self.group.whole(self.values[: self.words], self.dim)
+        assert whole is not None
+        found: NDArray[np.float32] = whole.to(torch.float32).numpy()
         return found
 
     def state(self, prefix: str = "") -> State:
-        parts = {"values": self.values, "first": self.first, "second": self.second}
-        return {f"{prefix}step": np.array(self.step)} | {
-            prefix + name: _plain(tensor[: self.words].cpu()) for name, tensor in parts.items()
-        }
+        """All there is to go on from; of several processes the first has it, and all have to ask."""
+        found: State = {f"{prefix}step": np.array(self.step)}
+        for name, tensor in self._tensors():
+            whole = self.group.whole(tensor[: self.words], self.dim, everywhere=False)
+            if whole is not None:
+                found[prefix + name] = _plain(whole)
+        return found
 
     def restore(self, state: State, prefix: str = "") -> None:
-        self.step = int(state[f"{prefix}step"])
-        for name, tensor in (("values", self.values), ("first", self.first), ("second", self.second)):
-            array = torch.from_numpy(state[prefix + name])
-            tensor[: self.words] = array.view(torch.bfloat16) if tensor.dtype == torch.bfloat16 else array
+        """Go on from a state; of several processes the first has it, and the others give nothing."""
+        self.step = int(self.group.share(state[f"{prefix}step"] if self.group.first else None))
+        for name, tensor in self._tensors():
+            array = torch.from_numpy(state[prefix + name]) if self.group.first else None
+            if array is not None and tensor.dtype == torch.bfloat16:
+                array = array.view(torch.bfloat16)
+            self.group.divide(array, tensor[: self.words])
+
+    def _tensors(self) -> list[tuple[str, torch.Tensor]]:
+        return [("values", self.values), ("first", self.first), ("second", self.second)]
 
 
 def _plain(tensor: torch.Tensor) -> NDArray[np.generic]:

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from limbeck.distill.x2static.adam import Rows, StepRuns
 from limbeck.distill.x2static.contexts import Gathered
+from limbeck.distill.x2static.group import Group
 from limbeck.distill.x2static.sampling import Negatives, mixed
 from limbeck.distill.x2static.settings import Contrasting, Regression
 from limbeck.seeds import seed_of
@@ -121,7 +122,7 @@ class Scoring:
     def slopes(self, index: int, contexts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Summed loss of a step, and the derivative of its mean by the scores (n, 1 + negatives)."""
         low, high = self.span(index)
-        scores = torch.bmm(self.rows(index), contexts.unsqueeze(2)).squeeze(2)
+        scores = self.vectors.group.sum(torch.bmm(self.rows(index), contexts.unsqueeze(2)).squeeze(2))
         weights = None if self.weights is None else self.weights[low:high]
         loss, slopes = logistic(scores, weights=weights, clamp=self.settings.clamp)
         return loss, slopes / (high - low)
@@ -198,7 +199,7 @@ class Fit:
             words, self.vectors.values, starts - low, mode="sum", per_sample_weights=shares
         )
         wanted = self.contexts.index_select(0, self.context_of[starts])
-        losses, slopes = misfit(means, wanted, self.settings.fit)
+        losses, slopes = misfit(means, wanted, self.settings.fit, self.vectors.group)
         runs = self.runs.step(index)
         gradients = runs.sums(slopes, self.run_of[low:high] - first, shares).div_(last - first)
         if self.start is not None and self.strength is not None:
@@ -209,12 +210,15 @@ class Fit:
         return losses.mean() * (high - low)  # reported by target, like the others
 
 
-def misfit(means: torch.Tensor, wanted: torch.Tensor, fit: str) -> tuple[torch.Tensor, torch.Tensor]:
+def misfit(
+    means: torch.Tensor, wanted: torch.Tensor, fit: str, group: Group | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss of each row (n,), and its derivative by `means` (n, d): ½‖m − c‖², or 1 − cos(m, c)."""
+    group = group or Group()
     if fit == "squared":
         off = means - wanted
-        return off.square().sum(1) / 2, off
-    lengths = means.norm(dim=1, keepdim=True).clamp_(min=1e-12)
-    along, aim = means / lengths, functional.normalize(wanted, dim=1)
-    cosines = (along * aim).sum(1, keepdim=True)
-    return 1 - cosines.squeeze(1), (cosines * along - aim) / lengths
+        return group.sum(off.square().sum(1)) / 2, off
+    products = group.sum(torch.stack([means.square().sum(1), wanted.square().sum(1), (means * wanted).sum(1)]))
+    lengths, wide = products[:2].sqrt().clamp_(min=1e-12).unsqueeze(2)
+    cosines = products[2].unsqueeze(1) / (lengths * wide)
+    return 1 - cosines.squeeze(1), (cosines * means / lengths - wanted / wide) / lengths

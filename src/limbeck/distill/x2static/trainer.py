@@ -6,6 +6,9 @@ state after a shard is all that a resumed run needs to give the same vectors.
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +24,13 @@ from limbeck.distill.x2static.contexts import (
     row_contexts,
     sentence_contexts,
 )
+from limbeck.distill.x2static.group import Group
 from limbeck.distill.x2static.objectives import Contrast, Fit, Ints, Objective, Targets
 from limbeck.distill.x2static.sampling import Negatives, keep_probabilities, kept
 from limbeck.distill.x2static.settings import Contrasting, Regression, Sent2Vec, Training, X2Static
 from limbeck.distill.x2static.static_context import OwnContexts
 from limbeck.encoded import Encoded
+from limbeck.encoders.memory import is_out_of_memory
 from limbeck.errors import LimbeckError
 from limbeck.seeds import hash_ids, seed_of
 from limbeck.state import State
@@ -68,6 +73,7 @@ class Trainer:
     layer        index of the teacher's layer among the batch's
     paragraphs   texts hold several sentences, each of which has a context of its own
     start        (words, dim) vectors to begin with; None for small random ones
+    group        the processes that train together; None: those of torch.distributed, if there are some
     """
 
     def __init__(
@@ -82,6 +88,7 @@ class Trainer:
         paragraphs: bool = False,
         start: NDArray[np.floating] | None = None,
         dtype: torch.dtype = torch.float32,
+        group: Group | None = None,
     ) -> None:
         if not len(counts):
             raise LimbeckError("training needs words in the vocabulary, there is none: lower --min-count.")
@@ -98,7 +105,9 @@ class Trainer:
         self._keep = keep_probabilities(counts, settings.subsample)
         self._before = np.concatenate([[0], np.cumsum(shard_units)]).astype(np.float64)
         self._gathered: list[Gathered] = []
-        self.objective = _objective(counts, dim, settings, torch.device(device), start, dtype)
+        self.group = group or Group()
+        with _room_for(f"the vectors of {len(counts):,} words and their moments", "lower --max-words"):
+            self.objective = _objective(counts, dim, settings, torch.device(device), start, dtype, self.group)
 
     @property
     def tables(self) -> dict[str, Rows]:
@@ -136,6 +145,12 @@ class Trainer:
         parts, self._gathered = self._gathered, []
         return Gathered.join(parts) if parts else None
 
+    def share(self, shard: Gathered | None, *, source: int) -> Gathered | None:
+        """What the process `source` has gathered, with contexts in this one's dimensions."""
+        table = next(iter(self.tables.values()))
+        dim = 0 if isinstance(self.settings, Sent2Vec) else table.dim
+        return self.group.share_shard(shard, source=source, dim=dim, device=table.values.device)
+
     # training
 
     @torch.no_grad()
@@ -148,16 +163,18 @@ class Trainer:
         targets = self.targets(number, shard)
         if not len(targets.words):
             return
-        self.objective.begin(shard, targets)
         begun = self.step
         sizes = np.diff(targets.bounds)
         places = np.flatnonzero(sizes)  # a step whose words were all left out is none
-        losses = [self.objective.step(int(place), self.learning_rate(number, place / len(sizes))) for place in places]
+        rates = [self.learning_rate(number, place / len(sizes)) for place in places]
+        some = self.settings.batch_texts
+        with _room_for(f"a step of {some} texts", f"lower --set batch_texts={some} or --batch-tokens"):
+            self.objective.begin(shard, targets)
+            losses = torch.stack(
+                [self.objective.step(int(place), rate) for place, rate in zip(places, rates, strict=True)]
+            )
         self._settle()
-        self._pending = (
-            torch.stack(losses),
-            _Steps(number, self.epoch, begun, sizes[places], (places + 0.5) / len(sizes)),
-        )
+        self._pending = (losses, _Steps(number, self.epoch, begun, sizes[places], (places + 0.5) / len(sizes)))
 
     def _settle(self) -> None:
         """Write down the losses of the shard before: asked for now, the device has long had them ready."""
@@ -231,14 +248,17 @@ class Trainer:
     # files
 
     def state(self) -> State:
+        """All there is to go on from; of several processes the first has it, and all have to ask."""
         arrays: State = {"losses": self.losses.as_array(), "seen": np.array(self.seen)}
         for name, table in self.tables.items():
             arrays |= table.state(f"{name}/")
         return arrays
 
     def restore(self, state: State) -> None:
-        self._losses = Losses.from_array(state["losses"])
-        self.seen = int(state["seen"])
+        """Go on from a state; of several processes the first has it, and the others give nothing."""
+        losses, seen = self.group.share((state["losses"], state["seen"]) if self.group.first else None)
+        self._losses = Losses.from_array(losses)
+        self.seen = int(seen)
         for name, table in self.tables.items():
             table.restore(state, f"{name}/")
 
@@ -256,12 +276,14 @@ def _objective(
     device: torch.device,
     start: NDArray[np.floating] | None,
     dtype: torch.dtype,
+    group: Group,
 ) -> Objective:
     kinds: dict[str, Any] = {
         "device": device,
         "moments": torch.bfloat16 if settings.moments == "bfloat16" else dtype,
         "dtype": dtype,
         "seed": settings.seed,
+        "group": group,
     }
     words = len(counts)
     if isinstance(settings, Sent2Vec):
@@ -279,6 +301,20 @@ def _objective(
     if isinstance(settings, Contrasting):
         return Contrast(vectors, Negatives(counts, settings.exponent, device=device), settings)
     raise TypeError(f"no trainer for {type(settings).__name__}")
+
+
+@contextmanager
+def _room_for(what: str, remedy: str) -> Iterator[None]:
+    """Around what takes the device's memory: that it is full is said with a remedy. A run may go on from there."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise LimbeckError(
+            f"there must be room for {what} on the device beside the teacher, and memory is full: {remedy}, take --set "
+            "moments=bfloat16, or more GPUs (torchrun)."
+        ) from OSError(errno.ENOMEM, "out of memory")
 
 
 def _extended(start: NDArray[np.floating], sources: Rows) -> NDArray[np.floating]:

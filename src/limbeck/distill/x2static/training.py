@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from limbeck.distill.methods import Trained
 from limbeck.distill.x2static.cache import FOLDER, ContextCache, cache_bytes, check_room, size
+from limbeck.distill.x2static.contexts import Gathered
+from limbeck.distill.x2static.group import Group
 from limbeck.distill.x2static.masked import MaskedTargets
 from limbeck.distill.x2static.sampling import keep_probabilities
 from limbeck.distill.x2static.settings import Sent2Vec, Training, X2Static
@@ -27,7 +29,7 @@ from limbeck.distill.x2static.trainer import Trainer
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.seeds import generator_for
-from limbeck.state import load, save
+from limbeck.state import State, load, save
 from limbeck.stream.plan import Plan
 from limbeck.stream.progress import Progress
 from limbeck.stream.run import identity_of, run_pass
@@ -54,7 +56,12 @@ def train(
     With `checkpoint`, a folder, training is resumable: call it again with the same arguments and get the same vectors.
     With several epochs the contexts of the first are kept there (else in a temporary folder) and removed at the end.
     `start` are vectors (words, d) to begin with.
+
+    Processes of a torch.distributed group, all of which call it with the same arguments, train together: each reads its
+    share of the shards and keeps its share of the dimensions, and all are given the vectors that one would have made.
     """
+    group = Group()
+    progress = progress and group.first
     began = time.monotonic()
     source = _suited(source, plan, settings)
     layer = source.layers.index(choose(settings.layer or source.layers[-1], source.layers, what="layer"))
@@ -69,8 +76,13 @@ def train(
         layer=layer,
         paragraphs=getattr(source, "text_unit", "sentence") != "sentence",
         start=start,
+        group=group,
     )
-    saved = _Saved(checkpoint, _identity(source, plan, settings, start), trainer)
+    # None for one, as runs of earlier versions have it
+    identity = _identity(source, plan, settings, start) | {
+        "number of processes": group.size if group.size > 1 else None
+    }
+    saved = _Saved(checkpoint, identity, trainer)
     epoch, done = saved.load()
     # contexts that belong to one target are made anew in every epoch, for other targets
     cached = settings.epochs > 1 and not (isinstance(settings, X2Static) and settings.context in ("others", "masked"))
@@ -81,22 +93,24 @@ def train(
             if checkpoint is None:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="limbeck-contexts-")))
             else:
-                folder = checkpoint / FOLDER
+                folder = checkpoint / (FOLDER if group.size == 1 else f"{FOLDER}-{group.rank + 1}-of-{group.size}")
             if epoch < settings.epochs:
                 if epoch == 0:
-                    needed = cache_bytes(plan, 0 if isinstance(settings, Sent2Vec) else dim)
-                    check_room(folder, needed)
+                    needed = cache_bytes(plan, 0 if isinstance(settings, Sent2Vec) else group.width(dim))
+                    check_room(folder, needed * group.size)
                     if progress:
-                        print(f"contexts for later epochs take about {size(needed)} in {folder}", file=sys.stderr)
+                        told = size(needed * group.size)
+                        print(f"contexts for later epochs take about {told} in {folder.parent}", file=sys.stderr)
                 cache = ContextCache(folder)
         with saved.when_stopped():
             for number in range(epoch, settings.epochs):
                 trainer.epoch = number
                 if number == 0 or cache is None:
-                    how: dict[str, Any] = {"workers": processes, "start": done, "progress": progress}
-                    dropped = saved.dropped if number == 0 else None  # the same again in every epoch
-                    consumer = _FirstEpoch(trainer, cache, saved)
-                    run_pass(source, [], plan=plan, consumers=[consumer], dropped=dropped, **how)
+                    reading = _Reading(trainer, cache, saved, plan, done)
+                    share, start_at = reading.share
+                    how: dict[str, Any] = {"workers": processes, "start": start_at, "progress": progress}
+                    run_pass(source, [], plan=share, consumers=[reading], dropped=reading.dropped, **how)
+                    reading.finish()
                 else:
                     _later_epoch(trainer, cache, saved, plan, done, progress)
                 done = 0
@@ -113,6 +127,7 @@ def train(
         "occurrences_seen": trainer.seen,
         "occurrences_without_vector": max(plan.units - trainer.seen, 0),
         "dropped": dict(saved.dropped),
+        "processes": group.size,
         "started_from": "random" if start is None else "given vectors",
         "seconds": time.monotonic() - began,
     }
@@ -134,21 +149,57 @@ def _suited(source: Source, plan: Plan, settings: Training) -> Source:
     return replace(source, encoder=MaskedTargets(source.encoder, plan.vocabulary, keep, seed=settings.seed))
 
 
-class _FirstEpoch:
-    """The trainer as a consumer that also keeps contexts and checkpoints."""
+class _Reading:
+    """An epoch in which the teacher reads: the trainer as a consumer that also keeps contexts and checkpoints.
 
-    def __init__(self, trainer: Trainer, cache: ContextCache | None, saved: _Saved) -> None:
+    Of several processes each reads every so manieth shard. When all have read one, they exchange them and train on
+    them together, one after the other as in the text.
+    """
+
+    def __init__(self, trainer: Trainer, cache: ContextCache | None, saved: _Saved, plan: Plan, done: int) -> None:
         self.trainer = trainer
         self.update = trainer.update
         self.cache = cache
         self.saved = saved
+        self.plan = plan
+        self.next = done  # the first shard that is not trained on
+        self.done = done
+        self.dropped: Counter[str] = Counter()  # of the shards that this process has read since the last exchange
+
+    @property
+    def share(self) -> tuple[Plan, int]:
+        """A plan of the shards that are this process's to read, and how many of them are done."""
+        rank, size = self.trainer.group.rank, self.trainer.group.size
+        before, after = self.plan.shards[: self.done : size], self.plan.shards[self.done + rank :: size]
+        shards = (*before, *after)
+        if size == 1:
+            return self.plan, self.done
+        return replace(self.plan, shards=shards, units=sum(shard.units for shard in shards)), len(before)
 
     def end_shard(self, number: int) -> None:
-        shard = self.trainer.take()
+        self._together(self.trainer.take())
+
+    def finish(self) -> None:
+        """Take part in the last exchange, where there was no shard left for this process to read."""
+        if self.next < len(self.plan.shards):
+            self._together(None)
+
+    def _together(self, own: Gathered | None) -> None:
+        trainer, group = self.trainer, self.trainer.group
+        numbers = range(self.next, min(self.next + group.size, len(self.plan.shards)))
+        shards = [trainer.share(own, source=rank) for rank in range(len(numbers))]
+        for rank in range(len(numbers)):
+            found = group.share(dict(self.dropped), source=rank)
+            if trainer.epoch == 0:  # the same again in every epoch
+                self.saved.dropped.update(found)
+        self.dropped.clear()
         if self.cache is not None:
-            self.cache.write(number, shard)
-        with self.saved.shard(self.trainer.epoch, number + 1):
-            self.trainer.train(number, shard)
+            for number, shard in zip(numbers, shards, strict=True):
+                self.cache.write(number, shard)
+        for number, shard in zip(numbers, shards, strict=True):
+            with self.saved.shard(trainer.epoch, number + 1):
+                trainer.train(number, shard)
+        self.next = numbers.stop
 
 
 def _later_epoch(trainer: Trainer, cache: ContextCache, saved: _Saved, plan: Plan, done: int, progress: bool) -> None:
@@ -178,11 +229,22 @@ class _Saved:
 
     def load(self) -> tuple[int, int]:
         """Put the trainer where an earlier try stopped; the epoch it is in and the shards of it that are done."""
-        if self.path is None:
+        group = self.trainer.group
+        found = self._read() if group.first else None
+        about = group.share(None if found is None else found[1])
+        if about is None:
             return 0, 0
+        self.trainer.restore({} if found is None else found[0])
+        self.dropped.update(about["dropped"])
+        return about["epoch"], about["shards"]
+
+    def _read(self) -> tuple[State, dict[str, Any]] | None:
+        """What an earlier try left, if there was one; it must have been of the same."""
+        if self.path is None:
+            return None
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return 0, 0
+            return None
         arrays, about = load(self.path)
         unlike = [name for name, value in self.identity.items() if about["made_of"].get(name) != value]
         if unlike:
@@ -190,18 +252,18 @@ class _Saved:
                 f"{self.path}: training is resumed with the same teacher, text and settings; another "
                 f"{unlike[0].replace('_', ' ')} was used then: use that, or --existing replace."
             )
-        self.trainer.restore(arrays)
-        self.dropped.update(about["dropped"])
-        return about["epoch"], about["shards"]
+        return arrays, about
 
     @contextmanager
     def shard(self, epoch: int, shards: int) -> Iterator[None]:
         """Around the training on a shard, after which so many of the epoch are done; saves now and then."""
         self._unsaved = None  # nobody could go on from the middle of a shard
-        with uninterrupted():
+        # several processes cannot stop at the same place when told to at any moment: the last checkpoint must do
+        together = self.trainer.group.size > 1
+        with nullcontext() if together else uninterrupted():
             yield
-            self._unsaved = self._place(epoch, shards)
-        if time.monotonic() > self._next:
+            self._unsaved = None if together else self._place(epoch, shards)
+        if self.trainer.group.share(time.monotonic() > self._next):
             self.save(epoch, shards)
 
     @contextmanager
@@ -224,7 +286,9 @@ class _Saved:
         if self.path is None:
             return
         began = time.monotonic()
-        save(self.path, self.trainer.state(), about={"made_of": dict(self.identity), **place})
+        state = self.trainer.state()  # of all processes
+        if self.trainer.group.first:
+            save(self.path, state, about={"made_of": dict(self.identity), **place})
         self._unsaved = None
         # saving a large matrix should not take more than a twentieth of the time
         self._next = time.monotonic() + max(CHECKPOINT_SECONDS, 20 * (time.monotonic() - began))
