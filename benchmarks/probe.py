@@ -4,7 +4,9 @@
 
 Both sides see the same made vectors, batches of the same size in the same order, and Adam. One after another is what a
 plain script does: torch.nn modules, one class and layer at a time. Since that takes long, a sample of the probes is
-trained so and its time multiplied (`--alone N`). The mean F1 of the probes of the sample is told for both sides.
+trained so and its time multiplied (`--alone N`). Rounds of the two sides take turns, so that a busy machine slows both,
+and the ratio is the median of the rounds' ratios, by the clock and by processor time. Each round has a seed of its own:
+the mean F1 of the probes of the sample is told for both sides, with how much it differs from seed to seed.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -33,7 +36,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--alone", type=int, default=20, help="probes that are trained one after another")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     device = torch.device(options.device)
     torch.backends.cuda.matmul.allow_tf32 = True  # for both sides
@@ -43,40 +46,49 @@ def main() -> None:
     count = options.classes * options.layers
     chosen = [(number % options.layers, number % options.classes) for number in range(min(options.alone, count))]
 
-    def together() -> np.ndarray:
-        found = train(rows, dev, names=names, settings=settings, device=device).probes.decisions(
-            dev.features, dev.index
-        )
-        return np.array([f1(found[layer, :, kind], dev.targets[:, kind]) for layer, kind in chosen])
+    def together(seed: int) -> float:
+        trained = train(rows, dev, names=names, settings=settings, seed=seed, device=device)
+        found = trained.probes.decisions(dev.features, dev.index)
+        return float(np.mean([f1(found[layer, :, kind], dev.targets[:, kind]) for layer, kind in chosen]))
 
-    def alone() -> np.ndarray:
-        return np.array([train_alone(rows, dev, layer, kind, settings, device) for layer, kind in chosen])
+    def alone(seed: int) -> float:
+        return float(np.mean([train_alone(rows, dev, layer, kind, settings, device, seed) for layer, kind in chosen]))
 
-    seconds: dict[str, list[float]] = {"together": [], "alone": []}
-    scores: dict[str, np.ndarray] = {}
-    for side, work in (("together", together), ("alone", alone)):
-        work()  # things warm up
-        for _ in range(options.rounds):
-            took, scores[side] = timed(work, device)
-            seconds[side].append(took)
-    each = np.median(seconds["alone"]) / len(chosen)
-    whole = float(np.median(seconds["together"]))
+    sides = {"together": together, "alone": alone}
+    seconds: dict[str, list[float]] = {side: [] for side in sides}
+    worked: dict[str, list[float]] = {side: [] for side in sides}
+    scores: dict[str, list[float]] = {side: [] for side in sides}
+    for seed in range(options.rounds + 1):
+        for side, work in sides.items():
+            began = time.process_time()
+            took, score = timed(partial(work, seed), device)
+            if seed:  # in the first round things warm up
+                seconds[side].append(took)
+                worked[side].append(time.process_time() - began)
+                scores[side].append(score)
+    times = count / len(chosen)
+    ratios = times * np.array(seconds["alone"]) / np.array(seconds["together"])
     report(
         "probe",
         {
             **vars(options),
             "probes": count,
-            "seconds_together": whole,
-            "seconds_one_after_another": float(each * count),
+            "seconds_together": float(np.median(seconds["together"])),
+            "seconds_one_after_another": float(times * np.median(seconds["alone"])),
             "trained_alone": len(chosen),
-            "ratio": float(each * count / whole),
-            "f1_together": float(scores["together"].mean()),
-            "f1_alone": float(scores["alone"].mean()),
+            "ratio": float(np.median(ratios)),
+            "ratio_least": float(ratios.min()),
+            "ratio_most": float(ratios.max()),
+            "ratio_of_processor_time": float(times * np.median(np.divide(worked["alone"], worked["together"]))),
+            **{f"f1_{side}": float(np.mean(found)) for side, found in scores.items()},
+            **{
+                f"f1_{side}_deviation": float(np.std(found, ddof=1)) for side, found in scores.items() if len(found) > 1
+            },
         },
     )
 
 
-def timed(work: Callable[[], np.ndarray], device: torch.device) -> tuple[float, np.ndarray]:
+def timed(work: Callable[[], float], device: torch.device) -> tuple[float, float]:
     if device.type == "cuda":
         torch.cuda.synchronize()
     began = time.perf_counter()
@@ -95,16 +107,18 @@ def made(count: int, options: argparse.Namespace, *, seed: int = 0) -> Rows:
     return Rows(features, np.arange(count), np.eye(options.classes, dtype=bool)[kind])
 
 
-def train_alone(rows: Rows, dev: Rows, layer: int, kind: int, settings: Training, device: torch.device) -> float:
+def train_alone(
+    rows: Rows, dev: Rows, layer: int, kind: int, settings: Training, device: torch.device, seed: int
+) -> float:
     """One probe as a plain script trains it; its F1 on the development rows."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     dim = rows.features.shape[2]
     model = nn.Sequential(nn.Linear(dim, settings.hidden), nn.ReLU(), nn.Linear(settings.hidden, 2)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
     x = torch.from_numpy(np.ascontiguousarray(rows.features[:, layer])).to(device)
     y = torch.from_numpy(rows.targets[:, kind].astype(np.int64)).to(device)
     for epoch in range(1, settings.epochs + 1):
-        order = torch.from_numpy(generator_for(0, "probe", "order", epoch).permutation(len(x))).to(device)
+        order = torch.from_numpy(generator_for(seed, "probe", "order", epoch).permutation(len(x))).to(device)
         for numbers in order.split(settings.batch):
             loss = nn.functional.cross_entropy(model(x[numbers]), y[numbers])
             optimizer.zero_grad()

@@ -101,3 +101,15 @@ def test_spaces_of_words_and_of_bags():
     random = static_bag(None, found, level, seed=0)
     assert random.features.shape[2] == 300
     np.testing.assert_array_equal(random.features, static_bag(None, found, level, seed=0).features)
+
+
+def test_words_of_a_bilm_weigh_alike_and_have_no_pieces():
+    """Its pieces are characters; the mean over "New York" and over a sentence is one of words."""
+    encoder = load_encoder("mini-elmo")
+    found = extract(encoder, labelled())
+    one, other = (collect_texts(encoder, [" ".join(sentence.words)]) for sentence in SENTENCES)
+    rows = np.asarray(one.vectors[0])[[3, 4]].mean(0)
+    assert vectors_of(found)[1] == pytest.approx(rows, abs=1e-5)
+    assert found.bag[0] == pytest.approx(np.asarray(one.vectors[0]).mean(0), abs=1e-5)
+    assert found.bag[1] == pytest.approx(np.asarray(other.vectors[0]).mean(0), abs=1e-5)
+    assert not found.pieces.any()

@@ -97,6 +97,7 @@ def test_the_whole_command(run: Run, models: list[Path], text: Path, tmp_path: P
         "figures",
         "findings.json",
         "findings.md",
+        "report.html",
         "runs",
         "senses.csv",
     ]

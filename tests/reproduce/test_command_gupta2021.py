@@ -18,7 +18,10 @@ from test_command import check_schema
 import limbeck.reproduce.gupta2021 as paper
 from limbeck import StaticVectors
 from limbeck.cli import main
+from limbeck.probe.finetuning import FinetuneSettings
 from limbeck.reproduce import static_measures
+from limbeck.run.finetune import finetune
+from limbeck.tables import read_csv
 
 MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
 Run = Callable[..., tuple[int, str, str]]
@@ -76,7 +79,8 @@ def test_the_whole_command(
     assert status == 0, err
     assert "X2Static (paragraph) beats ASE at its best" in said
     assert "bert and made.txt are not among the paper's models" in said
-    assert sorted(path.name for path in out.iterdir()) == ["figures", "findings.json", "findings.md", "parents"]
+    written = sorted(path.name for path in out.iterdir())
+    assert written == ["figures", "findings.json", "findings.md", "parents", "report.html"]
     assert {path.name for path in (out / "parents").iterdir()} == {
         "bert",
         "similarity.csv",
@@ -123,7 +127,41 @@ def test_without_data_it_says_what_is_missing(run: Run, model: Path, text: Path,
     assert found["T3.ase"]["verdict"] == "cannot be shown"
     assert "by --data" in found["T3.ase"]["why"]
     assert found["T4.macro-f1"]["verdict"] == "held"  # about the print alone
-    assert found["T4.parents"]["why"] == "fine-tuned parents come with probing"
+    assert "name them by --fine-tuned" in found["T4.parents"]["why"]
+
+
+def test_fine_tuned_parents_have_their_row(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
+    """What `limbeck finetune` wrote is known as the model's own by its fingerprint, whatever it is called."""
+    made = tmp_path / "made" / "TREC"
+    made.mkdir(parents=True)
+    lines = [f"{kind}:x the {word} ?" for word in WORDS for kind in ("HUM", "LOC")]
+    for name in ("train_5500.label", "TREC_10.label"):
+        (made / name).write_text("\n".join(lines), encoding="latin-1")
+    settings = FinetuneSettings(steps=1, batch=4, attention_texts=0)
+    for name, parent in (("trec", model), ("other", tmp_path / "trec")):
+        finetune(parent, "trec", made, out=tmp_path / name, settings=settings)
+    out = tmp_path / "out"
+    given = ["--model", model, "--corpus", text, "--out", out, "--quiet", "--quick"]
+    status, _, err = run(*given, "--fine-tuned", tmp_path / "other")
+    assert status == 1
+    assert "other: its parent must be among the models" in err
+    status, _, err = run(*given, "--fine-tuned", tmp_path / "nothing")
+    assert (status, "--fine-tuned takes folders of limbeck finetune" in err) == (1, True)
+    assert not out.exists()
+    status, said, _ = run(*given, "--fine-tuned", tmp_path / "trec", "--dry-run")
+    assert (status, "itself, fine-tuned: trec" in said) == (0, True)
+    status, _, err = run(*given, "--fine-tuned", tmp_path / "trec")
+    assert (status, err) == (0, "")
+    about = json.loads((tmp_path / "trec" / "run.json").read_text(encoding="utf-8"))
+    found = {one["id"]: one for one in json.loads((out / "findings.json").read_text(encoding="utf-8"))["findings"]}
+    assert "were not classified with" in found["T4.parents"]["why"]
+    (row, mean) = rows_of(read_csv(out / "parents" / "finetuned.csv"))
+    assert (row["model"], row["task"], mean["task"]) == ("bert", "trec", "mean")
+    assert float(row["accuracy"]) == pytest.approx(about["scores"]["test"]["accuracy"])
+
+
+def rows_of(columns: dict[str, list[str]]) -> list[dict[str, str]]:
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def test_a_dry_run_writes_nothing(run: Run, model: Path, text: Path, tmp_path: Path) -> None:

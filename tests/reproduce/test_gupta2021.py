@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from sklearn.metrics import f1_score
 
 from limbeck.analyze.result import columns_of
 from limbeck.distill.baselines import Settings
+from limbeck.errors import InputError
 from limbeck.evaluate.task import Pairs
 from limbeck.reproduce import paper_named
 from limbeck.reproduce import published_static as published
@@ -27,13 +29,16 @@ from limbeck.reproduce.results import draw_figures, try_on
 from limbeck.reproduce.space_subjects import Part
 from limbeck.reproduce.static_class_rules import classifies_a_little_better, classifies_better, frozen_better
 from limbeck.reproduce.static_curve_rules import ahead_or_growing, better_context, saturates
+from limbeck.reproduce.static_finetuned import Tuned, check_parents, read_tuned, with_tuned
 from limbeck.reproduce.static_rules import a_little_better, beats, beats_files, beats_trained, low_layers_best
 from limbeck.reproduce.static_scores import all_pair_values, cosines_of, difference_rows, scoreboard
 from limbeck.reproduce.static_subjects import (
     AVERAGE,
     BEST,
+    FINE_TUNED,
     FROZEN,
     MEAN,
+    METHODS,
     PARAGRAPH,
     PARTS,
     SENTENCE,
@@ -77,7 +82,7 @@ def test_printed_classification_averages() -> None:
 
 
 def test_the_papers_claims_are_held_by_the_papers_numbers() -> None:
-    three = ("T4.ase", "T4.baselines", "T4.paragraph", "T5")
+    three = ("T4.ase", "T4.baselines", "T4.paragraph", "T4.parents", "T5")
     six = ("T3.ase", "T3.ase/sentence", "T3.baselines", "T3.existing", "T3.paragraph", "T3.layers")
     for name in (*six, *three, "T4.frozen"):
         found = judge(CLAIMS[name], (), PAPER.numbers)
@@ -88,8 +93,7 @@ def test_the_papers_claims_are_held_by_the_papers_numbers() -> None:
 
 def test_every_row_of_the_paper_is_there() -> None:
     assert {name.split(".")[0] for name in CLAIMS} == {"T1", "T2", "T3", "F1", "T4", "T5", "E2", "E3"}
-    assert CLAIMS["T4.parents"].rule is None
-    assert CLAIMS["T4.parents"].pending
+    assert not [name for name, claim in CLAIMS.items() if claim.pending]
 
 
 # --- macro-F1 --------------------------------------------------------------------------------------
@@ -336,6 +340,89 @@ def test_tables_of_all_parents() -> None:
     found = columns_of_parents([made_parent("a", scores=SCORES), made_parent("b", scores=SCORES)])
     assert set(found) == {"similarity.csv", "similarity-differences.csv"}
     assert set(found["similarity.csv"]["model"]) == {"a", "b"}
+
+
+# --- fine-tuned parents ------------------------------------------------------------------------------
+
+
+def tuned(task: str, accuracy: float, *, parent: str = "p", n: int = 400) -> Tuned:
+    return Tuned(f"models/{task}", task, parent, accuracy - 0.1, accuracy, n)
+
+
+def classified_tasks(scores: dict[str, dict[str, float]]) -> Parent:
+    rows = [
+        {"method": method, "layer": "", "task": task, "f1": value, "f1_low": value, "f1_high": value,
+         "f1_deviation": 0.0, "accuracy": value, "accuracy_deviation": 0.0, "runs": 1}
+        for method, by_task in scores.items()
+        for task, value in by_task.items()
+    ]  # fmt: skip
+    parent = whole_parent()
+    return replace(parent, parts={**parent.parts, "classify": Part({"scores": columns_of(rows), "differences": {}})})
+
+
+def test_a_fine_tuned_parent_is_compared_with_the_best_static_vectors_on_its_tasks() -> None:
+    static = {
+        AVERAGE: {"cr": 0.70, "trec": 0.80, "mr": 0.10, MEAN: 0.53},
+        PARAGRAPH: {"cr": 0.60, "trec": 0.70, "mr": 0.99, MEAN: 0.76},  # better on a task that nobody fine-tuned on
+        FROZEN: {"cr": 0.99, "trec": 0.99, "mr": 0.99, MEAN: 0.99},  # not static
+    }
+    for accuracy, verdict in ((0.90, Verdict.HELD), (0.76, Verdict.CLOSE), (0.60, Verdict.NOT_HELD)):
+        parent = with_tuned(classified_tasks(static), "p", [tuned("trec", accuracy), tuned("cr", accuracy)])
+        found = judge(CLAIMS["T4.parents"], [parent])
+        assert found.verdict is verdict, found.why
+        assert METHODS[AVERAGE] in found.why
+        ahead = found.models["made"].numbers["ahead"]
+        assert ahead.value == pytest.approx(accuracy - 0.75)
+        # two proportions of 400 each, averaged over two tasks, and the same of the other side
+        spread = (2 * accuracy * (1 - accuracy) + 0.7 * 0.3 + 0.8 * 0.2) / 400
+        assert ahead.error == pytest.approx(1.96 * math.sqrt(spread) / 2)
+    told = judge(CLAIMS["T4.parents"], [classified_tasks(static)])
+    assert told.verdict is Verdict.UNSHOWN
+    assert "--fine-tuned" in told.why
+    alone = with_tuned(replace(parent, parts={}), "p", [tuned("cr", 0.9)])
+    assert judge(CLAIMS["T4.parents"], [alone]).verdict is Verdict.UNSHOWN
+
+
+def test_runs_on_a_task_are_averaged_and_those_of_other_parents_left_out() -> None:
+    given = [tuned("trec", 0.8, n=50), tuned("cr", 0.6), tuned("cr", 0.8), tuned("cr", 0.1, parent="other")]
+    parent = with_tuned(whole_parent(), "p", given)
+    rows = {row["task"]: row for row in parent.rows("finetuned", "scores")}
+    assert list(rows) == ["cr", "trec", MEAN]  # as in the table, however they were given
+    assert (rows["cr"]["accuracy"], rows["cr"]["runs"], rows["cr"]["n"]) == (pytest.approx(0.7), 2, 400)
+    assert rows["cr"]["accuracy_deviation"] == pytest.approx(0.1 * math.sqrt(2))
+    assert rows[MEAN]["accuracy"] == pytest.approx(0.75)
+    assert rows[MEAN]["f1"] == pytest.approx(0.65)
+    assert with_tuned(whole_parent(), "another", given).parts.keys() == whole_parent().parts.keys()
+    check_parents(given[:3], ["p"])
+    with pytest.raises(InputError, match=r"models/cr: its parent must be among the models"):
+        check_parents(given, ["p"])
+    table = blocks(try_on(PAPER, [parent]), figures="f")["table-4"]
+    assert f"| made | {METHODS[FINE_TUNED]} | 60.0 / 70.0 | 70.0 / 80.0 | 65.0 / 75.0 |" in table
+    one = with_tuned(whole_parent(), "p", [tuned("cr", 0.6)])
+    table = blocks(try_on(PAPER, [one]), figures="f")["table-4"]
+    assert f"| made | {METHODS[FINE_TUNED]} | 50.0 / 60.0 | – | – |" in table  # no mean over other tasks
+    assert "finetuned.csv" in columns_of_parents([one])
+
+
+def test_folders_that_are_no_fine_tuned_parents(tmp_path: Path) -> None:
+    about = {
+        "command": "finetune", "task": "trec", "parent": {"model_fingerprint": "p"}, "examples": {"test": 7},
+        "scores": {"test": {"accuracy": 0.5, "macro_f1": 0.25}},
+    }  # fmt: skip
+    for changed, told in (
+        ({}, None),
+        ({"command": "measure"}, "a run of limbeck measure"),
+        ({"task": "sst-2"}, "Table 4 has the tasks cr, mr, mpqa, subj, trec, sst-5, got sst-2"),
+        ({"scores": {}}, "has no 'test'"),
+    ):
+        (tmp_path / "run.json").write_text(json.dumps(about | changed), encoding="utf-8")
+        if told is None:
+            assert read_tuned(tmp_path) == Tuned(str(tmp_path), "trec", "p", 0.25, 0.5, 7)
+            continue
+        with pytest.raises(InputError, match=told):
+            read_tuned(tmp_path)
+    with pytest.raises(InputError, match="No such file"):
+        read_tuned(tmp_path / "nowhere")
 
 
 # --- pages and figures -------------------------------------------------------------------------------

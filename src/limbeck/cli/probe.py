@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limbeck.cli.options import add_model_options, count, positive, source_options
+from limbeck.cli.options import add_engine_options, add_model_options, count, positive, rate, source_options
+from limbeck.cli.output import console as make_console
 from limbeck.cli.running import opened
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
     from limbeck.probe import Probed
+    from limbeck.probe.settings import ProbeSettings
     from limbeck.run.probing import Probing
 
 EPILOG = """\
@@ -87,7 +89,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--epochs", type=positive, metavar="N", help="at most so many")
     group.add_argument("--patience", type=count, metavar="N", help="stop after so many epochs without a better loss")
     group.add_argument("--batch", type=positive, metavar="N", help="rows a step (256)")
-    group.add_argument("--learning-rate", type=float, metavar="R", help="of Adam (0.001)")
+    group.add_argument("--learning-rate", type=rate, metavar="R", help="of Adam (0.001)")
     group.add_argument("--seeds", metavar="N,...", help="starts of the probes (0)")
     group.add_argument("--seed", type=count, metavar="N", help="of the split and of the contexts kept (0)")
     group.add_argument("--keep-probes", action="store_true", help="write the trained probes into DIR/probes")
@@ -104,8 +106,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     group.add_argument("--dry-run", action="store_true", help="say what would be probed, and stop")
     group.add_argument("--batch-tokens", type=positive, metavar="N", help="padded pieces a batch (default: by device)")
-    group.add_argument("--workers", type=count, metavar="N", help="processes that split and tokenise")
-    group.add_argument("--quiet", action="store_true", help="no progress")
+    add_engine_options(group)
     # options of other texts, which labelled data do not have
     parser.set_defaults(corpus=None, paragraphs=None, cells=None, columns=None, language=None, text_unit=None)
     return parser
@@ -124,13 +125,9 @@ def run(options: argparse.Namespace) -> int:
     if not (options.model and options.data):
         raise UsageError("--model and --data are needed.")
     from limbeck.probe.splits import read_words
-    from limbeck.run.probe import open_probing, probe_into, settings_of
+    from limbeck.run.probe import open_probing, probe_into
 
-    given = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
-    for option, name in NAMED.items():
-        if (value := getattr(options, option)) is not None:
-            given[name] = () if value == "none" else value
-    settings, source = settings_of({**given, **source_options(options)})
+    settings, source = probe_settings_of(options)
     lists = {"train": options.train_words, "test": options.test_words}
     options.corpus = options.data  # what decides how many processes pay
 
@@ -163,6 +160,17 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def probe_settings_of(options: argparse.Namespace) -> tuple[ProbeSettings, dict[str, Any]]:
+    """What was asked for of the probes, and the other options."""
+    from limbeck.run.probe import settings_of
+
+    given = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
+    for option, name in NAMED.items():
+        if (value := getattr(options, option)) is not None:
+            given[name] = () if value == "none" else value
+    return settings_of({**given, **source_options(options)})
+
+
 def described(work: Probing) -> list[str]:
     """What will be probed, in a few lines."""
     from limbeck.run.settings import size
@@ -187,10 +195,9 @@ def described(work: Probing) -> list[str]:
 
 def print_probed(probed: Probed, target: Path) -> None:
     """F1 by layer on the test side, and what stands beside it."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if Console().is_terminal else 120)
+    console = make_console()
     rows = probed.rows("scores", side="test", context="all")
     kinds = list(dict.fromkeys((row["space"], row["level"], row["probe"]) for row in rows))
     curves = [kind for kind in kinds if kind[0] in ("context", "average", "random weights", "random labels")]
@@ -212,7 +219,7 @@ def print_probed(probed: Probed, target: Path) -> None:
             own = next(row for row in rows if (row["space"], row["level"], row["probe"]) == kind)
             probe = "" if kind[2] == "none" else f", {kind[2]}"
             console.print(f"{kind[0]} ({kind[1]} level{probe}): {number(own)}", markup=False, highlight=False)
-    console.print(f"{target}: tables, figures/ and run.json", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{target}: report.html, tables, figures/, run.json", markup=False, highlight=False, soft_wrap=True)
 
 
 def number(row: dict[str, Any] | None, column: str = "f1") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ from limbeck.cli.measure import add_measure_options
 from limbeck.cli.options import add_corpus_options, add_model_options, add_pass_options, positive
 from limbeck.cli.reproduce_findings import print_findings, write
 from limbeck.cli.reproduce_parts import from_parents, from_spaces
+from limbeck.cli.reproduce_probes import IDLE as IDLE_FOR_PROBES
+from limbeck.cli.reproduce_probes import OPTIONS as PROBING
+from limbeck.cli.reproduce_probes import add_probe_options, from_probes
 from limbeck.cli.reproduce_runs import from_runs, from_tables
 from limbeck.errors import UsageError
 from limbeck.reproduce import PAPERS, paper_named
@@ -24,8 +28,8 @@ Without --model the miniatures of the package are measured, without --corpus its
 findings.json and findings.md (each claim: held, not held, too close to call, cannot be shown; by which rule, with
 which numbers), figures/, and the numbers: runs/, a folder of `limbeck measure` for each model; tables/, for papers
 about embedding tables (bis2021), which need no pass through the model; spaces/, for papers about repairs
-(rajaee2021), and parents/, for papers about static vectors (gupta2021), where every part that was measured is kept, so
-that a run that was stopped goes on with --existing resume.
+(rajaee2021), parents/, for papers about static vectors (gupta2021), and probes/, for papers about probes (zhao2020),
+where every part that was measured is kept, so that a run that was stopped goes on with --existing resume.
 
 examples:
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
@@ -42,24 +46,30 @@ examples:
   limbeck reproduce gupta2021 --data data --corpus text.txt --out runs/gupta2021
   limbeck reproduce gupta2021 --data data --corpus text.txt --model bert-base-uncased glove.txt --out runs/static
   limbeck reproduce gupta2021 --data data --quick --out runs/quick
+  limbeck reproduce zhao2020 --data data --out runs/zhao2020
+  limbeck reproduce zhao2020 --data data --model bert-base-uncased --corpus corpus.txt --format wikipse \\
+      --static wiki-news-300d.vec --preset paper --out runs/published
 """
 #: source of a paper's claims -> options that it has no use for
 CAPS = ("quick", "max_pairs", "seeds", "max_train", "starts", "count_in")  #: of spaces alone, or nearly
-TRAINING = ("epochs", "min_count", "sentences")  #: of parents alone
+TRAINING = ("epochs", "min_count", "sentences", "fine_tuned")  #: of parents alone
 IDLE: dict[Source, tuple[str, ...]] = {
-    "runs": ("early", *CAPS, *TRAINING),
+    "runs": ("early", *CAPS, *TRAINING, *PROBING),
+    "probes": IDLE_FOR_PROBES,
     "tables": (
-        *CAPS, *TRAINING,
+        *CAPS, *TRAINING, *PROBING,
         "revision", "layers", "pooling", "units", "window", "context", "targets", "keep_first", "special", "stack",
         "device", "dtype", "trust_remote_code", "text_unit", "batch_tokens", "workers", "senses", "sense_label",
         "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass", "no_text",
     ),
     "parents": (
+        *PROBING,
         "early", "max_pairs", "seeds", "count_in", "layers", "units", "context", "targets", "special", "text_unit",
         "senses", "sense_label", "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass",
         "no_text",
     ),
     "spaces": (
+        *PROBING,
         *TRAINING, "early", "layers", "pooling", "units", "context", "targets", "special", "stack", "text_unit",
         "senses", "sense_label", "workers", "min_contexts", "max_words", "mev_words", "max_contexts", "two_pass",
         "no_text",
@@ -71,6 +81,7 @@ TRIED_ON: dict[Source, str] = {
     "tables": "embedding tables, and reads no layer",
     "spaces": "pieces of a text at all layers, before and after repair",
     "parents": "static vectors that are made from parents and a text",
+    "probes": "labelled words at all layers, before and after fine-tuning",
 }
 
 
@@ -103,7 +114,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         metavar="DIR",
         help="folder with files, anywhere in it: word-similarity sets (bis2021, gupta2021; ethayarajh2019 with "
         "analogies and categories, for its Table 1); sentence similarity, classification, a treebank and SemCor "
-        "(rajaee2021); classification (gupta2021)",
+        "(rajaee2021); classification (gupta2021); SemCor, a treebank, entities, SST-2 and MRPC (zhao2020)",
     )
     group = parser.add_argument_group("static vectors (gupta2021)")
     group.add_argument(
@@ -115,6 +126,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument(
         "--sentences", type=positive, metavar="N", help="of the text on which other contexts are tried (5000)"
     )
+    group.add_argument(
+        "--fine-tuned", nargs="+", metavar="DIR",
+        help="folders of `limbeck finetune` whose parents are among the models, for more rows of Table 4",
+    )  # fmt: skip
     group = parser.add_argument_group("repairs (rajaee2021), of which gupta2021 too has --quick, --max-train, --starts")
     group.add_argument("--quick", action="store_true", help="a little of everything, to see it run: no number counts")
     group.add_argument("--max-pairs", type=positive, metavar="N", help="sentence pairs of each set (default: all)")
@@ -124,6 +139,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument(
         "--count-in", nargs="+", metavar="C", help="text in which words are counted for their frequency (the text)"
     )
+    add_probe_options(parser)
     group = parser.add_argument_group("embedding tables (bis2021)")
     group.add_argument(
         "--early", type=Path, metavar="DIR", help="folder with tables kept in training, early-NAME.safetensors"
@@ -136,15 +152,19 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Gather what the paper's claims are tried on, judge them, write and print them."""
+    from limbeck.run.folder import held
+
     paper = paper_named(options.paper)
     options.model = options.model or list(paper.models)
     refuse_idle(paper.source, options)
-    ways = {"runs": from_runs, "tables": from_tables, "spaces": from_spaces, "parents": from_parents}
-    gathered = ways[paper.source](paper, options)
-    if gathered is None:  # a dry run
-        return 0
-    found, files = gathered
-    write(found, options.out, page=options.page, files=files)
+    ways = {"runs": from_runs, "tables": from_tables, "spaces": from_spaces, "parents": from_parents,
+            "probes": from_probes}  # fmt: skip
+    with nullcontext() if options.dry_run else held(options.out):
+        gathered = ways[paper.source](paper, options)
+        if gathered is None:  # a dry run
+            return 0
+        found, files = gathered
+        write(found, options.out, page=options.page, files=files)
     print_findings(found, options.out)
     return 0
 

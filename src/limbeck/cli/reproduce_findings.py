@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from limbeck.cli.output import console as make_console
+
 if TYPE_CHECKING:
     from limbeck.reproduce.findings import Finding
     from limbeck.reproduce.results import Reproduction
@@ -17,6 +19,7 @@ def write(found: Reproduction, out: Path, *, page: Path | None, files: Mapping[s
 
     Of a file that has no columns this time an older one is removed.
     """
+    from limbeck.report.page import write_page as write_report
     from limbeck.reproduce.markdown import blocks, findings_page
     from limbeck.reproduce.pages import blocks_of, read_page, write_page
     from limbeck.reproduce.results import draw_figures, write_json
@@ -31,6 +34,7 @@ def write(found: Reproduction, out: Path, *, page: Path | None, files: Mapping[s
             write_csv(out / name, columns)
     write_text(out / "findings.md", findings_page(found))
     write_json(found, out / "findings.json")
+    write_report(out)
     if page is not None:
         prefix = f"{found.paper.id}-"
         made = blocks(found, figures="figures", prefix=prefix)
@@ -41,10 +45,9 @@ def write(found: Reproduction, out: Path, *, page: Path | None, files: Mapping[s
 
 def print_findings(found: Reproduction, out: Path) -> None:
     """A line a claim: is it held, by whom not, and which figure shows it."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if Console().is_terminal else 120)
+    console = make_console()
     table = Table(title=f"{found.paper.title} ({found.paper.citation})", title_justify="left")
     for title in ("", "claim", "held?", "figure"):
         table.add_column(title)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Gathered = tuple[Reproduction, Mapping[str, Columns]]
 
 #: options that say how a run goes, and change no number -> how many words follow them
-HOW = {"--existing": 1, "--quiet": 0, "--debug": 0, "--workers": 1}
+HOW = {"--existing": 1, "--quiet": 0, "--json": 0, "--debug": 0, "--workers": 1}
 
 
 def check_page(paper: Paper, options: argparse.Namespace) -> None:

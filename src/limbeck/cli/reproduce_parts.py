@@ -90,6 +90,7 @@ def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Make each parent's static vectors part by part, and score them; what is kept from before is taken."""
     from limbeck.encoders.loading import check_model
     from limbeck.reproduce.results import try_on
+    from limbeck.reproduce.static_finetuned import check_parents, fingerprint_of, read_tuned, with_tuned
     from limbeck.reproduce.static_gather import gather, gather_file
     from limbeck.reproduce.static_subjects import columns_of_parents
     from limbeck.run.folder import EXISTING
@@ -102,13 +103,16 @@ def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     for model in options.model:
         if not is_static(model):
             check_model(model)
+    tuned = [read_tuned(folder) for folder in options.fine_tuned or ()]
     check_page(paper, options)
     check_out(options)
     wanted = parents_wanted_of(options)
     if options.dry_run:
         for name in names:
-            describe_parent(name, wanted)
+            describe_parent(name, wanted, [one.task for one in tuned])
         return None
+    prints = {model: fingerprint_of(model, wanted) for model in options.model if tuned and not is_static(model)}
+    check_parents(tuned, list(prints.values()))
     parents: list[Any] = []
     shared: dict[int, dict[str, Any]] = {}  # baselines of the text, by dimension
     for model, name in zip(options.model, names, strict=True):
@@ -116,7 +120,8 @@ def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
             parents.append(gather_file(model, wanted, name=name))
             continue
         folder = options.out / "parents" / name
-        parents.append(gather(model, wanted, shared, name=name, folder=folder, resume=options.existing == "resume"))
+        made = gather(model, wanted, shared, name=name, folder=folder, resume=options.existing == "resume")
+        parents.append(with_tuned(made, prints.get(model, ""), tuned))
     found = try_on(paper, parents, command=command_of(options.typed))
     return found, {f"parents/{name}": columns for name, columns in columns_of_parents(parents).items()}
 
@@ -154,10 +159,13 @@ def parents_wanted_of(options: argparse.Namespace) -> Any:
     )
 
 
-def describe_parent(name: str, wanted: Any) -> None:
+def describe_parent(name: str, wanted: Any, tuned: list[str]) -> None:
     """--dry-run: what would be made, and what cannot be."""
     from limbeck.reproduce.static_subjects import PARTS
 
     for part, what in PARTS.items():
+        if part == "finetuned":
+            print(f"{name}: {what}: {', '.join(tuned) or 'not made, it needs folders by --fine-tuned'}")
+            continue
         lacking = wanted.missing.get("classify" if part == "classify" else "similarity")
         print(f"{name}: {what}" + (f": not made, it {lacking}" if lacking else ""))

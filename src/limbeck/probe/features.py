@@ -111,9 +111,14 @@ def extract(
     passed = run_pass(
         source, [], consumers=[gather], choice=Choice(), read_duplicates=True, workers=workers, progress=progress
     )
-    found = gather.weight > 0
+    return features_of(encoder, gather, passed.dropped)
+
+
+def features_of(encoder: Encoder, gather: Gather, dropped: dict[str, int]) -> Features:
+    """What a pass has gathered."""
+    texts, found = gather.texts, gather.weight > 0
     if not found.any():
-        told = ", ".join(f"{reason} ({count:,})" for reason, count in passed.dropped.items())
+        told = ", ".join(f"{reason} ({count:,})" for reason, count in dropped.items())
         raise InputError(f"at least one labelled word must have a vector, none has: {told or 'check the data'}.")
     return Features(
         layers=encoder.layers,
@@ -123,20 +128,27 @@ def extract(
         pieces=gather.pieces[texts.target],
         bag=gather.bag,
         texts=texts,
-        dropped=passed.dropped,
+        dropped=dropped,
     )
 
 
 class Gather:
-    """A consumer of a pass that keeps the mean vector of each target, and of each text its bag of pieces."""
+    """A consumer of a pass that keeps the mean vector of each target, and of each text its bag of pieces.
 
-    def __init__(self, encoder: Encoder, texts: Texts, file: Path | None) -> None:
+    identities  (texts,) of the texts in the pass; left out, it is a pass over these texts alone
+    """
+
+    def __init__(self, encoder: Encoder, texts: Texts, file: Path | None, identities: Ints | None = None) -> None:
+        self.texts = texts
+        if identities is None:
+            numbers = np.arange(len(texts.texts))
+            identities = ((numbers // DOCUMENT) << SENTENCE_BITS) | (numbers % DOCUMENT)
+        self._text_order = np.argsort(identities, kind="stable")
+        self._identities = identities[self._text_order]
         count = len(texts.target_text)
         owner = np.repeat(np.arange(count), texts.target_span)
         position = ranges(texts.target_position, texts.target_position + texts.target_span)
-        number = texts.target_text[owner]
-        identity = ((number // DOCUMENT) << SENTENCE_BITS) | (number % DOCUMENT)
-        hashes = hash_occurrences(identity, position)
+        hashes = hash_occurrences(identities[texts.target_text[owner]], position)
         order = np.argsort(hashes, kind="stable")
         self._hashes, self._owner = hashes[order], owner[order]
         shape = (count, len(encoder.layers), encoder.dim)
@@ -146,6 +158,8 @@ class Gather:
             if large and file is not None
             else np.zeros(shape, dtype=np.float32)
         )
+        # a biLM's pieces are characters, of which its vectors are no means: its words weigh alike
+        self._reads_characters = isinstance(encoder, ElmoEncoder)
         self.weight = np.zeros(count)
         self.pieces = np.zeros(count, dtype=np.int64)
         # of other models the lowest layer knows positions, or nobody knows what it knows
@@ -153,7 +167,8 @@ class Gather:
         self.bag = np.zeros((len(texts.texts), encoder.dim), dtype=np.float32) if plain else None
 
     def update(self, batch: Encoded) -> None:
-        weight = np.ones(len(batch)) if batch.pieces is None else batch.pieces.astype(np.float64)
+        pieces = None if self._reads_characters else batch.pieces
+        weight = np.ones(len(batch)) if pieces is None else pieces.astype(np.float64)
         if self.bag is not None:
             self._add_bags(batch, weight)
         low = np.searchsorted(self._hashes, batch.occurrences, side="left")
@@ -169,15 +184,17 @@ class Gather:
         means, total = weighted_means(part, place, weight[rows])
         self.vectors[slots] = means.transpose(0, 1).numpy()
         self.weight[slots] = total
-        if batch.pieces is not None:
+        if pieces is not None:
             self.pieces[slots] = total.astype(np.int64)
 
     def _add_bags(self, batch: Encoded, weight: NDArray[np.float64]) -> None:
         assert self.bag is not None
         groups = batch.by_text
-        number = (groups.identities >> SENTENCE_BITS) * DOCUMENT + (groups.identities & ((1 << SENTENCE_BITS) - 1))
+        place = np.minimum(np.searchsorted(self._identities, groups.identities), len(self._identities) - 1)
+        ours = self._identities[place] == groups.identities
         lowest = batch.vectors[:1].to("cpu", torch.float32)
-        self.bag[number] = weighted_means(lowest, groups.of_row, weight)[0][0].numpy()
+        means = weighted_means(lowest, groups.of_row, weight)[0][0].numpy()
+        self.bag[self._text_order[place[ours]]] = means[ours]
 
     def end_shard(self, number: int) -> None:
         pass

@@ -16,6 +16,8 @@ from limbeck.probe.scoring import Score, f1_interval, f1_of, mean_score, score
 from limbeck.probe.spaces import Level
 from limbeck.probe.splits import DEV, SIDES, TEST, Sides
 from limbeck.seeds import hash_ids
+from limbeck.shown import Tabular
+from limbeck.sketch import Curves
 
 Ints = NDArray[np.int64]
 Row = dict[str, Any]
@@ -25,7 +27,7 @@ EXAMPLES = 200  #: listed of each step from one context to the next
 
 
 @dataclass(frozen=True)
-class Probed:
+class Probed(Tabular):
     """What was found for one model.
 
     model     its name
@@ -39,6 +41,23 @@ class Probed:
     tables: Mapping[str, Mapping[str, list[Any]]]
     settings: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def title(self) -> str:
+        return f"{self.model}: how well classes are read off each layer"
+
+    def columns(self) -> Mapping[str, list[Any]]:
+        """The table of scores; `.tables` has the others."""
+        return self.tables["scores"]
+
+    def curves(self) -> Curves | None:
+        """Micro-F1 on the test words by layer, a line a space, of the whole context."""
+        lines: dict[str, dict[str, float]] = {}
+        for row in self.rows("scores", side=SIDES[TEST], context=WHOLE):
+            lines.setdefault(f"{row['space']}, {row['probe']}", {})[str(row["layer"])] = row["f1"]
+        places = list(dict.fromkeys(layer for line in lines.values() for layer in line))
+        drawn = {name: [line.get(layer, float("nan")) for layer in places] for name, line in lines.items()}
+        drawn = {name: line for name, line in drawn.items() if len(lines[name]) > 1}
+        return Curves(places, drawn, up="micro-F1") if drawn else None
 
     def rows(self, table: str, **cells: Any) -> list[Row]:
         """A table row by row, those that have these cells."""

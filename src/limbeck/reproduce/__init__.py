@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: name of a paper -> what it is about; the module of the same name has the rest
 PAPERS = {
     "ethayarajh2019": "How Contextual are Contextualized Word Representations?",
+    "zhao2020": "Quantifying the Contextualization of Word Representations with Semantic Class Probing",
     "rajaee2021": "A Cluster-based Approach for Improving Isotropy in Contextual Embedding Space",
     "bis2021": "Too Much in Common: Shifting of Embeddings in Transformer Language Models",
     "gupta2021": "Obtaining Better Static Word Embeddings Using Contextual Embedding Models",

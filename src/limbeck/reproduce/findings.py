@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["figure", "claim", "table", "question"]
 #: what a paper's claims are tried on: run folders of `limbeck measure`, embedding tables, spaces before and after
-#: repair, or parents and the static vectors made from them
-Source = Literal["runs", "tables", "spaces", "parents"]
+#: repair, parents and the static vectors made from them, or layers as probes see them
+Source = Literal["runs", "tables", "spaces", "parents", "probes"]
 #: in the place of a model's name, where a claim is about all models at once, about the paper's, or about none
 TOGETHER, PUBLISHED, MADE = "all models", "published all models", "made points"
 

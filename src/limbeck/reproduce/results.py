@@ -16,13 +16,14 @@ from limbeck.reproduce.estimates import Estimate
 from limbeck.reproduce.findings import Finding, Judgement, Paper, Tried, judge_all
 from limbeck.reproduce.space_subjects import Part
 from limbeck.reproduce.subjects import read_subjects
+from limbeck.shown import Tabular
 from limbeck.state import write_text
 
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Tabular):
     """What became of a paper's claims on some models.
 
     subjects  what the claims were tried on, of the kind that the paper's rules know
@@ -50,6 +51,18 @@ class Reproduction:
             f"{_listed(others)} {verb} not among the paper's models: what is tested is the claim, "
             "not the published number."
         )
+
+    def title(self) -> str:
+        return f"{self.paper.title} ({self.paper.citation})"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The checklist: a row a claim."""
+        return {
+            "claim": [one.claim.id for one in self.findings],
+            "verdict": [str(one.verdict) for one in self.findings],
+            "text": [one.claim.text for one in self.findings],
+            "why": [one.why for one in self.findings],
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """findings.json; docs/files.md tells what each key means."""

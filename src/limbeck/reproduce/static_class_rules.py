@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from limbeck.reproduce import published_static as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
 from limbeck.reproduce.least_f1 import least_macro_f1
-from limbeck.reproduce.space_subjects import estimate
+from limbeck.reproduce.space_subjects import Row, estimate
 from limbeck.reproduce.static_rules import NOT_FEWER, NOT_PAPERS, Beside, called, check_epochs, parent_name
-from limbeck.reproduce.static_subjects import AVERAGE, FROZEN, MEAN, METHODS, PARAGRAPH, SENTENCE, Parent
+from limbeck.reproduce.static_subjects import (
+    AVERAGE,
+    FROZEN,
+    MEAN,
+    METHODS,
+    PARAGRAPH,
+    SENTENCE,
+    Parent,
+)
 
+NORMAL = 1.96  #: deviations to each side that hold 95 % of a normal distribution
 #: classes of the test sets of which Table 4's macro-F1 cannot be right: sizes, accuracy, macro-F1 as printed for GloVe
 IMPOSSIBLE = {
     "SST-5": ((279, 633, 389, 510, 399), 43.2, 15.5),
@@ -65,6 +75,42 @@ def frozen_better(other: str) -> Rule:
 
     text = "macro-F1 of a linear classifier on the frozen parent, a sentence-transformer, averaged over the tasks, is"
     return Rule(f"{text} higher than that of {called(other)}; examples and runs resampled", judge)
+
+
+def fine_tuned_better() -> Rule:
+    """The parent, fine-tuned on each task, above the best of its static vectors on the same tasks."""
+
+    def judge(parent: Parent, _: Beside) -> Judgement:
+        if "finetuned" not in parent.parts:
+            raise CannotShow(
+                "nothing fine-tuned of it was given: make folders with limbeck finetune, name them by --fine-tuned"
+            )
+        own = {row["task"]: row for row in parent.rows("finetuned", "scores") if row["task"] != MEAN}
+        static: dict[str, dict[str, Row]] = {}
+        for row in parent.rows("classify", "scores") if "classify" in parent.parts else ():
+            if row["method"] != FROZEN:
+                static.setdefault(row["method"], {})[row["task"]] = row
+        tested = {task: row["n"] for task, row in own.items()}
+        means = {method: _mean_accuracy(rows, tested) for method, rows in static.items() if set(own) <= set(rows)}
+        mean = _mean_accuracy(own, tested)
+        numbers = {"accuracy": mean, "macro-F1": Estimate(sum(row["f1"] for row in own.values()) / len(own))}
+        told = f"mean accuracy {mean} on {', '.join(own)}"
+        if not means:
+            return Judgement(Verdict.UNSHOWN, f"{told}; its static vectors were not classified with", numbers)
+        best = max(means, key=lambda method: means[method].value)
+        numbers["ahead"] = mean - means[best]
+        why = f"{told}, against {means[best]} for the best static vectors, {METHODS[best]}"
+        return Judgement(numbers["ahead"].above(0), why, numbers)
+
+    text = "accuracy of the fine-tuned parent, averaged over its tasks, is higher than that of the best of its static"
+    return Rule(f"{text} vectors on the same tasks; test examples drawn anew, for either", judge)
+
+
+def _mean_accuracy(rows: Mapping[str, Row], tested: Mapping[str, int]) -> Estimate:
+    """Over tasks; test examples as draws of a coin (binomial), since those of a fine-tuned model are not kept."""
+    found = [rows[task]["accuracy"] for task in tested]
+    spread = sum(p * (1 - p) / n for p, n in zip(found, tested.values(), strict=True) if n)
+    return Estimate(sum(found) / len(found), NORMAL * math.sqrt(spread) / len(found))
 
 
 def stands_over_runs(one: str, other: str) -> Rule:

@@ -17,6 +17,7 @@ from limbeck.reproduce.static_subjects import (
     BEST,
     CBOW,
     CHOSEN,
+    FINE_TUNED,
     FROZEN,
     MEAN,
     PARAGRAPH,
@@ -78,6 +79,7 @@ def _printed(name: str) -> Parent:
     }
     if f"{name} {published.PARAGRAPH}" in published.TABLE_4:
         parts["classify"] = _classified(name)
+        parts["finetuned"] = _fine_tuned(name)
     return Parent(f"published {name}", family, tuple(str(layer) for layer in range(layers)), parts)
 
 
@@ -108,6 +110,17 @@ def _classified(name: str) -> Part:
         if one != other
     ]
     return Part({"scores": columns_of(scores), "differences": columns_of(differences)})
+
+
+def _fine_tuned(name: str) -> Part:
+    """Rows of Table 4 of the parent itself; how many examples they are of is left open, so they have no interval."""
+    pairs = zip((*published.TASKS, MEAN), published.TABLE_4[f"{name} {FINE_TUNED}"], strict=True)
+    scores = [
+        {"method": FINE_TUNED, "task": task, "f1": f1 / 100, "accuracy": accuracy / 100, "f1_deviation": math.nan,
+         "accuracy_deviation": math.nan, "runs": 1, "n": 0}
+        for task, (f1, accuracy) in pairs
+    ]  # fmt: skip
+    return Part({"scores": columns_of(scores)})
 
 
 def _of_sets(row: published.Row, over: str) -> float:

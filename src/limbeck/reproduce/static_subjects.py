@@ -21,10 +21,11 @@ PARTS = {
     "size": "word similarity by size of the text",
     "contexts": "other contexts for X2Static, on a part of the text",
     "classify": "classification with its static vectors",
+    "finetuned": "classification by the parent itself, fine-tuned",
 }
 AVERAGE, SENTENCE, PARAGRAPH, SENT2VEC = "average", "x2static-sentence", "x2static-paragraph", "sent2vec"
 SKIPGRAM, CBOW = "skipgram-ngrams", "cbow-ngrams"
-FROZEN = "frozen"  #: not static: the parent as it is
+FROZEN, FINE_TUNED = "frozen", "fine-tuned"  #: not static: the parent as it is, and trained on the task
 BEST, CHOSEN = "average, best layer", "average, layer chosen on other sets"
 #: method -> what tables call it
 METHODS = {
@@ -37,6 +38,7 @@ METHODS = {
     CBOW: "CBOW with n-grams",
     SENT2VEC: "Sent2Vec's objective",
     FROZEN: "the frozen parent, a linear classifier",
+    FINE_TUNED: "the parent itself, fine-tuned",
     "file": "as it is",
 }
 TRAINED = ("skipgram", SKIPGRAM, "cbow", CBOW, SENT2VEC)  #: on the same text, without the parent

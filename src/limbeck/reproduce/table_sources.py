@@ -172,7 +172,7 @@ def _tokenizer(folder: Path) -> Any:
         if file.is_file():
             return need("tokenizers", purpose="Cutting text into pieces").Tokenizer.from_file(str(file))
         transformers: Any = need("transformers", purpose="loading a tokenizer without tokenizer.json")
-        return transformers.AutoTokenizer.from_pretrained(str(folder))
+        return transformers.AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     except Exception as error:  # both libraries raise almost anything here
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(

@@ -41,8 +41,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(model: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("out") / "sst2"
     arguments = ["finetune", "--model", model, "--task", "sst2", "--data", data, "--out", out, "--quiet",
-                 "--evaluate-every", "20"]  # fmt: skip
-    assert main([str(part) for part in [*arguments, "--learning-rate", "0.01", "--batch", "8", "--steps", "60"]]) == 0
+                 "--evaluate-every", "40"]  # fmt: skip
+    assert main([str(part) for part in [*arguments, "--learning-rate", "0.01", "--batch", "8", "--steps", "160"]]) == 0
     return out
 
 
@@ -60,7 +60,7 @@ def test_the_folder_is_whole(made: Path):
     assert about["examples"] == {"train": 40, "dev": 12, "test": 12}
     dev = read_csv(made / "dev.csv")
     assert float(dev["accuracy"][dev["step"].index(str(about["best_step"]))]) == about["scores"]["dev"]["accuracy"]
-    assert len(read_csv(made / "steps.csv")["loss"]) == 60
+    assert len(read_csv(made / "steps.csv")["loss"]) == 160
 
 
 def test_the_model_and_its_head_give_the_scores_again(made: Path, model: Path, data: Path):
@@ -97,6 +97,32 @@ def test_it_can_be_fine_tuned_again_and_a_finished_run_stays(
     assert main([*arguments, "--model", str(model), "--out", str(made), "--existing", "resume"]) == 0
     assert "complete already" in capsys.readouterr().out
     assert json.loads((made / "run.json").read_text(encoding="utf-8")) == first
+
+
+def test_a_model_that_finds_no_entity_is_told_what_to_try(model: Path, tmp_path: Path, capsys):
+    """Ten words of eleven are none, and one step at 5e-5 teaches nothing but that."""
+    lines = "\n".join(["the\tO"] * 10 + ["river\tB-water", ""])
+    for name in ("a.train.conll", "a.dev.conll"):
+        (tmp_path / name).write_text(lines * 4, encoding="utf-8")
+    arguments = [
+        "finetune",
+        "--model",
+        model,
+        "--task",
+        "ner",
+        "--data",
+        tmp_path,
+        "--out",
+        tmp_path / "ner",
+        "--quiet",
+    ]
+    assert main([str(part) for part in [*arguments, "--steps", "1", "--attention-texts", "0"]]) == 0
+    told = capsys.readouterr().out
+    assert "no better than the most frequent class" in told
+    assert "5e-4 and --batch 32 for a miniature" in told
+    about = json.loads((tmp_path / "ner" / "run.json").read_text(encoding="utf-8"))
+    assert about["scores"]["dev"]["f1"] == 0.0
+    assert about["scores"]["dev"]["accuracy"] == pytest.approx(about["majority"]["dev"]) == pytest.approx(10 / 11)
 
 
 def test_stopped_by_hand(model: Path, data: Path, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):

@@ -59,7 +59,7 @@ def test_far_words_do_not_reach(family, k):
     layers = 3 if family == "gpt2" else 2
     reader = Reader(Aligner(parts.tokenizer), length=64)
     causal = family == "gpt2"
-    network = Network(parts.model.eval(), 3, causal=causal, neighbors=k)
+    network = Network(parts.model.eval(), np.ones(3, dtype=np.int64), causal=causal, neighbors=k)
     line = "the river rose over the bank and the water ran on and on to the sea .".split()
 
     def states(words: list[str]) -> torch.Tensor:

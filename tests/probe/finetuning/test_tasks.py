@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import made_tasks
@@ -42,6 +43,43 @@ def test_entities_are_counted_whole():
     assert (found["loc"].precision, found["loc"].recall) == (1.0, 0.5)
     assert found["loc"].f1 == pytest.approx(2 / 3)
     assert entities.Found(0, 0, 0).f1 == 0.0
+
+
+def spans_by_brute_force(tags: list[str]) -> set[tuple[str, int, int]]:
+    """Of all stretches of words those that begin, go on and end as the CoNLL scorer says, asked one by one."""
+    found = set()
+    for begin in range(len(tags)):
+        for end in range(begin + 1, len(tags) + 1):
+            kind = tags[begin][2:]
+            before = tags[begin - 1] if begin else "O"
+            behind = tags[end] if end < len(tags) else "O"
+            begins = tags[begin] == f"B-{kind}" or (
+                tags[begin] == f"I-{kind}" and before not in (f"B-{kind}", f"I-{kind}")
+            )
+            goes_on = all(tag == f"I-{kind}" for tag in tags[begin + 1 : end])
+            if begins and goes_on and behind != f"I-{kind}":
+                found.add((kind, begin, end))
+    return found
+
+
+def test_entities_against_brute_force():
+    """Every sequence of up to four tags, and F1 of random guesses, from definitions alone."""
+    tags = ("O", "B-x", "I-x", "B-y-z", "I-y-z")
+    for length in range(5):
+        for line in itertools.product(tags, repeat=length):
+            assert set(entities.spans_of(line)) == spans_by_brute_force(list(line)), line
+    draws = np.random.default_rng(0)
+    gold = [draws.choice(tags, size=9).tolist() for _ in range(60)]
+    said = [[tag if draws.random() < 0.8 else str(draws.choice(tags)) for tag in line] for line in gold]
+    true, told = (
+        {(number, *span) for number, line in enumerate(lines) for span in spans_by_brute_force(line)}
+        for lines in (gold, said)
+    )
+    precision, recall = len(true & told) / len(told), len(true & told) / len(true)
+    found = entities.count_entities(gold, said)[""]
+    assert 0.3 < found.f1 < 0.8  # neither all nor nothing
+    assert (found.precision, found.recall) == (pytest.approx(precision), pytest.approx(recall))
+    assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall))
 
 
 def test_pos_is_read_from_columns(tmp_path: Path):

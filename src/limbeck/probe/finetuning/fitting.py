@@ -191,7 +191,7 @@ def finetune_model(
     }
     network = Network(
         parts.model,
-        len(data.classes),
+        np.bincount(read["train"].places.label, minlength=len(data.classes)),
         causal=encoder.causal,
         neighbors=settings.attention_window,
         seed=settings.seed,

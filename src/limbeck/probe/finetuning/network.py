@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from limbeck.probe.finetuning.neighbors import check_masking, neighbor_mask
 from limbeck.probe.finetuning.pieces import Batch
@@ -17,20 +19,29 @@ SPREAD = 0.02  #: standard deviation of the new layer's first weights, BERT's ow
 class Network(torch.nn.Module):
     """Logits of the places in a batch, from the vectors of the model's last layer.
 
+    counts     examples of each class in training. The new layer's bias begins at the logarithm of their shares: from
+               a bias of nothing the first thing to be learnt is which class is frequent, and where nine of ten words
+               have the same tag the model learns that by making all their vectors alike, from which it hardly returns
     neighbors  None, or k: each word attends to k words on either side only
     """
 
     def __init__(
-        self, model: Any, classes: int, *, causal: bool = False, neighbors: int | None = None, seed: int = 0
+        self,
+        model: Any,
+        counts: NDArray[np.int64],
+        *,
+        causal: bool = False,
+        neighbors: int | None = None,
+        seed: int = 0,
     ) -> None:
         super().__init__()
         self.model = model
-        width = int(model.config.hidden_size)
+        classes, width = len(counts), int(model.config.hidden_size)
         self.head = torch.nn.utils.skip_init(torch.nn.Linear, width, classes)  # draws nothing from the global chance
         draws = torch.Generator().manual_seed(seed_of(seed, "finetune", "head") >> 1)
         with torch.no_grad():
             self.head.weight.copy_(torch.empty(classes, width).normal_(0.0, SPREAD, generator=draws))
-            self.head.bias.zero_()
+            self.head.bias.copy_(torch.from_numpy(first_bias(counts)))
         self.causal, self.neighbors = causal, neighbors
         accepted = inspect.signature(model.forward).parameters
         kinds = getattr(model.config, "type_vocab_size", 0) or 0
@@ -58,3 +69,14 @@ class Network(torch.nn.Module):
         if self.neighbors is None:
             return batch.real.long()
         return neighbor_mask(batch.words, batch.real, self.neighbors, causal=self.causal)
+
+
+def first_bias(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Logarithms of the classes' shares, each counted once more than it was met, since 0 has none.
+
+    >>> first_bias(np.array([8, 0])).round(3)
+    array([-0.105, -2.303])
+    """
+    more = np.asarray(counts, dtype=np.float64) + 1
+    found: NDArray[np.float64] = np.log(more / more.sum())
+    return found

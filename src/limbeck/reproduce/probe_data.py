@@ -1,0 +1,149 @@
+"""The labelled words and the tasks that the claims of Zhao et al. (2020) need; of what is not there, which files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limbeck.corpus import Corpus
+from limbeck.errors import InputError
+from limbeck.probe.finetuning import TaskData, read_task
+from limbeck.probe.labelled import Labelled, read_labelled
+from limbeck.probe.splits import Sides, sides_of
+from limbeck.reproduce.text import default_corpus
+from limbeck.run.sources import open_corpus
+from limbeck.seeds import hash_text
+
+#: parts of SemCor in which all content words have a sense; the third has verbs alone
+SEMCOR_PARTS = ("brown1", "brown2")
+SEMCOR_CLASSES = ("noun.*",)  #: the paper's classes are of nouns
+SEMCOR_WORDS, FEW_WORDS = 150, 5  #: that a class must have, of SemCor's nouns and of other data
+TOO_FEW, OVER_CAP = "of a class with too few words", "of words beyond the combinations asked for"
+
+
+@dataclass(frozen=True)
+class Words:
+    """Labelled words, read once for all models.
+
+    corpus        files, folders or the sample
+    text          options of `open_corpus`
+    classes       names or patterns; none: all
+    combinations  at most so many, whole words by hash; None: all
+    """
+
+    corpus: Sequence[str]
+    text: Mapping[str, Any]
+    name: str
+    classes: tuple[str, ...] = ()
+    combinations: int | None = None
+    contexts: int = 100
+    min_words: int = 10
+    seed: int = 0
+
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        return self._text.describe()
+
+    @cached_property
+    def _text(self) -> Corpus:
+        return open_corpus(list(self.corpus), **self.text)
+
+    @cached_property
+    def labelled(self) -> Labelled:
+        found = read_labelled(
+            self._text,
+            classes=self.classes,
+            max_contexts=self.contexts,
+            min_words=self.min_words,
+            seed=self.seed,
+        )
+        if self.combinations is None:
+            return found
+        return fewer_words(found, self.combinations, min_words=self.min_words, seed=self.seed)
+
+    @cached_property
+    def sides(self) -> Sides:
+        return sides_of(self.labelled, seed=self.seed)
+
+
+def find_words(corpus: Sequence[str] | None, data: Path | None) -> tuple[list[str], str, tuple[str, ...], int]:
+    """What is probed for: the labelled text that was named, else SemCor's nouns, else the sample.
+
+    Paths, what pages call it, and unless others are asked for the classes to read and the words that each must have.
+    """
+    if corpus:
+        return list(corpus), ", ".join(Path(path).name for path in corpus), (), FEW_WORDS
+    if semcor := semcor_in(data):
+        return [f"{semcor}/{part}" for part in SEMCOR_PARTS], "SemCor", SEMCOR_CLASSES, SEMCOR_WORDS
+    return [str(default_corpus())], "the sample corpus", (), FEW_WORDS
+
+
+def semcor_in(data: Path | None) -> str:
+    """Where SemCor's archive lies under a folder; "" where it does not."""
+    if data is None:
+        return ""
+    if not data.is_dir():
+        raise InputError(f"{data}: --data must be a folder with the tasks' files, there is none: check the path.")
+    found = sorted(path for path in data.rglob("*.tar*") if path.name.lower().startswith("semcor"))
+    return str(found[0]) if found else ""
+
+
+def find_tasks(data: Path | None, names: Sequence[str], *, seed: int) -> tuple[dict[str, TaskData], dict[str, str]]:
+    """The tasks whose files lie under a folder, without their test parts, and why the others are not there."""
+    tasks, missing = {}, {}
+    for name in names:
+        if data is None:
+            missing[name] = f"needs the files of {name}: give the folder to --data"
+            continue
+        try:
+            task = read_task(name, data, seed=seed)
+        except InputError as error:
+            missing[name] = str(error).strip().rstrip(".")
+            continue
+        # the paper tells development scores; a test part would be scored in vain
+        tasks[name] = replace(task, parts={part: task.parts[part] for part in ("train", "dev")})
+    return tasks, missing
+
+
+def fewer_words(labelled: Labelled, most: int, *, min_words: int, seed: int = 0) -> Labelled:
+    """At most so many combinations, by whole words in the order of their hashes, so that all classes of a word stay.
+
+    Classes that then have fewer than `min_words` words are left out.
+    """
+    pairs = np.unique(np.stack([labelled.word, labelled.kind]), axis=1)
+    count = np.bincount(pairs[0], minlength=len(labelled.words))
+    hashes = np.array([hash_text(f"{seed}\x1fcombinations\x1f{word}") for word in labelled.words], dtype=np.uint64)
+    order = np.argsort(hashes, kind="stable")
+    kept = np.zeros(len(labelled.words), dtype=bool)
+    kept[order[np.cumsum(count[order]) <= most]] = True
+    words_of = np.bincount(pairs[1][kept[pairs[0]]], minlength=len(labelled.classes))
+    enough = words_of >= min_words
+    if not enough.any():
+        raise InputError(
+            f"a class needs at least {min_words} words to be probed, none has as many among {most:,} combinations: "
+            "raise --max-combinations or lower --min-words."
+        )
+    inside = kept[labelled.word]
+    rows = np.flatnonzero(inside & enough[labelled.kind])
+    left_out = dict(labelled.left_out)
+    left_out[OVER_CAP] = int((~inside).sum())
+    left_out[TOO_FEW] = left_out.get(TOO_FEW, 0) + int((inside & ~enough[labelled.kind]).sum())
+    some = labelled.take(rows)
+    words, word = np.unique(some.word, return_inverse=True)
+    kinds, kind = np.unique(some.kind, return_inverse=True)
+    sentences, sentence = np.unique(some.sentence, return_inverse=True)
+    return replace(
+        some,
+        sentences=[some.sentences[at] for at in sentences.tolist()],
+        sentence=sentence.astype(np.int64),
+        words=[some.words[at] for at in words.tolist()],
+        word=word.astype(np.int64),
+        classes=tuple(some.classes[at] for at in kinds.tolist()),
+        kind=kind.astype(np.int64),
+        left_out={reason: number for reason, number in left_out.items() if number},
+    )

@@ -1,0 +1,126 @@
+"""What the claims of Zhao et al. (2020) are judged on: a model's layers probed, whole, cut and fine-tuned, in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from limbeck.analyze.result import columns_of
+from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.probe_scores import Scored, mean, scored
+from limbeck.reproduce.probe_wanted import TASKS
+from limbeck.reproduce.space_subjects import Columns, Part, Row
+
+#: part -> what it is, for people who wait for it; tasks and windows have one each
+PARTS = {
+    "neighbors": "neighbours of an ambiguous word",
+    "layers": "probes at every layer",
+    "starts": "probes on averages over contexts, from several starts",
+    "contexts": "probes with little context",
+    **{f"tuned-{task}": f"fine-tuning on {name}" for task, name in TASKS.items()},
+    **{f"probed-{task}": f"probes after fine-tuning on {name}" for task, name in TASKS.items()},
+    "windows": "parts of speech with attention to few words",
+}
+WHOLE = "all"
+CONTEXT, AVERAGE = "context", "average"
+BAG, STATIC_BAG, RANDOM_BAG = "P-model", "P-static", "P-random"
+SAME, NEW = "same probes", "new probes"  #: setups (a) and (b)
+UNWRITTEN = ("draws",)  #: columns that a CSV file does not have
+
+
+@dataclass(frozen=True)
+class ProbedModel:
+    """A model as the rules see it, probed here or by the paper.
+
+    family    BERT, RoBERTa, GPT-2 or ELMo
+    layers    that were probed, from the table upwards, as limbeck numbers them: the paper's layer 0 is layer 1
+    parts     those of `PARTS` that could be made
+    missing   of the others, why not
+    account   what was read and how; empty for the paper's own numbers
+    """
+
+    name: str
+    family: str
+    layers: tuple[str, ...]
+    parts: Mapping[str, Part]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    account: Mapping[str, Any] = field(default_factory=dict)
+
+    def part(self, name: str) -> Part:
+        if name not in self.parts:
+            raise CannotShow(f"not run: {self.missing.get(name, f'there are no numbers on {PARTS[name]}')}")
+        return self.parts[name]
+
+    def rows(self, part: str, table: str = "scores", **wanted: Any) -> list[Row]:
+        """The rows of a table of a part that have these cells; at least one."""
+        found = [
+            row for row in self.part(part).rows(table) if all(row.get(name) == cell for name, cell in wanted.items())
+        ]
+        if not found:
+            raise CannotShow(f"there are no numbers of {' '.join(str(cell) for cell in wanted.values()) or table}")
+        return found
+
+    def has(self, part: str, **wanted: Any) -> bool:
+        if part not in self.parts:
+            return False
+        return any(
+            all(row.get(name) == cell for name, cell in wanted.items()) for row in self.part(part).rows("scores")
+        )
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The layers that the paper counts: those above the input."""
+        return tuple(layer for layer in self.layers if layer not in ("table", "0"))
+
+    def score(
+        self, space: str, layer: str | None = None, *, context: str = WHOLE, side: str = "test", part: str = "layers"
+    ) -> Scored:
+        """The micro-F1 of a space; `layer` where it has several."""
+        wanted = {"space": space, "context": context, "side": side} | ({} if layer is None else {"layer": layer})
+        return scored(self.rows(part, **wanted)[0])
+
+    def curve(
+        self, space: str = CONTEXT, *, context: str = WHOLE, side: str = "test", part: str = "layers"
+    ) -> dict[str, Scored]:
+        """The micro-F1 of a space by block, from the lowest upwards."""
+        rows = self.rows(part, space=space, context=context, side=side)
+        found = {row["layer"]: scored(row) for row in rows if row["layer"] not in ("table", "0")}
+        if not found:
+            raise CannotShow("no layer above the input was probed")
+        return found
+
+    def tuned(self, task: str, setup: str) -> dict[str, Scored]:
+        """The micro-F1 by block after fine-tuning on a task, in setup (a) or (b)."""
+        return self.curve(setup, part=f"probed-{task}")
+
+    def loss(self, task: str, setup: str) -> dict[str, Scored]:
+        """What was lost by fine-tuning on a task, by block: before minus after, on the same words."""
+        before = self.curve(side=self.tuned_side(task))
+        after = self.curve(setup, part=f"probed-{task}", side=self.tuned_side(task))
+        return {layer: before[layer] - after[layer] for layer in after if layer in before}
+
+    def tuned_side(self, task: str) -> str:
+        """On which words: the test words here, the development words of the paper."""
+        return "test" if self.has(f"probed-{task}", side="test") else "dev"
+
+
+def halves(curve: Mapping[str, Scored]) -> tuple[Scored, Scored]:
+    """Means of the lower and of the upper half; of an odd number of layers the middle one belongs to neither."""
+    found = list(curve.values())
+    if len(found) < 2:
+        raise CannotShow("a trend needs two layers or more")
+    half = len(found) // 2
+    return mean(found[:half]), mean(found[-half:])
+
+
+def columns_of_probed(models: Sequence[ProbedModel]) -> dict[str, Columns]:
+    """Every table of every part with all models below one another: file name -> columns; docs/files.md lists them."""
+    found: dict[str, list[Row]] = {}
+    for model in models:
+        for part, held in model.parts.items():
+            for name in held.tables:
+                file = f"{part}.csv" if name == "scores" else f"{part}-{name}.csv"
+                rows = ({key: cell for key, cell in row.items() if key not in UNWRITTEN} for row in held.rows(name))
+                found.setdefault(file, []).extend({"model": model.name, **row} for row in rows)
+    return {file: columns_of(rows) for file, rows in found.items()}

@@ -1,0 +1,188 @@
+"""limbeck reproduce zhao2020 from outside: with and without tasks, resumed, its page, one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_models
+from made_probes import write_labelled, write_tasks
+from test_command import check_schema
+
+import limbeck.reproduce.zhao2020 as paper
+from limbeck.cli import main
+from limbeck.reproduce import probe_measures
+from limbeck.tables import read_csv
+
+MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
+SMALL = ("--quick", "--hidden", 4, "--epochs", 2, "--max-contexts", 2, "--context-size", "0,4",
+         "--attention-window", "0", "--steps", 2, "--starts", 2, "--tasks", "pos,sst2")  # fmt: skip
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_labelled(tmp_path_factory.mktemp("words") / "words.jsonl")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than all the rest; one figure is enough here."""
+    some = {name: paper.PAPER.figures[name] for name in ("windows",)}
+    monkeypatch.setattr(paper, "PAPER", replace(paper.PAPER, figures=some, captions=dict.fromkeys(some, "A figure")))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: Any) -> tuple[int, str, str]:
+        capsys.readouterr()
+        try:
+            status = main([str(argument) for argument in ("reproduce", "zhao2020", *arguments)])
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+def test_the_whole_command(run: Run, model: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, page = tmp_path / "out", tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    page.write_text(MARKS.format("claims") + MARKS.format("tuned") + MARKS.format("figure-windows"), encoding="utf-8")
+    data = write_tasks(tmp_path / "data")
+    given = ["--model", model, "--corpus", words, "--data", data, *SMALL, "--page", page, "--out", out]
+    status, said, err = run(*given)
+    assert status == 0, err
+    assert "bert is not among the paper's models" in said
+    parts = {path.name for path in (out / "probes" / "bert").glob("*.json")}
+    assert parts == {
+        "layers.json", "starts.json", "contexts.json", "tuned-pos.json", "tuned-sst-2.json", "probed-pos.json",
+        "probed-sst-2.json", "windows.json", "window-0.json",
+    }  # fmt: skip
+    found = json.loads((out / "findings.json").read_text(encoding="utf-8"))
+    check_schema(found)
+    findings = {one["id"]: one for one in found["findings"]}
+    for name in ("F3.average", "F4.levels-off", "F5.local", "F5.higher", "F6.top", "T7.none"):
+        if findings[name]["verdict"] == "cannot be shown":  # three layers are too few for some
+            assert "layers" in findings[name]["why"], findings[name]
+    assert "not run" in findings["F6.words"]["why"]  # ner and mrpc were not asked for
+    assert "has none of" in findings["T1"]["why"]
+    scores = read_csv(out / "probes" / "layers.csv")
+    assert "draws" not in scores
+    assert {"context", "average", "P-model", "P-random", "random", "majority"} == set(scores["space"])
+    assert set(read_csv(out / "probes" / "contexts.csv")["context"]) == {"0", "4", "all"}
+    assert set(read_csv(out / "probes" / "probed-pos.csv")["space"]) == {"same probes", "new probes"}
+    # the fine-tuned model is a model, and its probes were those of the model before
+    assert (out / "probes" / "bert" / "tuned" / "pos" / "config.json").is_file()
+    assert not list((out / "probes" / "bert").glob("state-*"))
+    written = page.read_text(encoding="utf-8")
+    assert "| `F4.rises` |" in written
+    assert "POS (a) / (b)" in written
+
+    # what was measured is taken again, and gives the same to the byte; what was asked otherwise is not
+    first = (out / "findings.json").read_bytes()
+    status, said, err = run(*given)
+    assert (status, said) == (1, "")
+    assert "it already holds findings" in err
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("measured again")
+
+    for name in ("layers", "starts", "contexts", "tuned", "probed", "windows"):
+        monkeypatch.setattr(probe_measures.Measuring, name, never)
+    assert main([*found["command"].split()[1:], "--existing", "resume", "--quiet"]) == 0
+    assert (out / "findings.json").read_bytes() == first
+    with pytest.raises(AssertionError, match="measured again"):
+        run(*given, "--existing", "resume", "--hidden", 5)
+
+
+def test_a_part_that_was_stopped_goes_on(
+    run: Run, model: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Probes that were trained before Ctrl-C are not trained again, and what comes out is the same."""
+    given = ["--model", model, "--corpus", words, *SMALL, "--quiet", "--out"]
+    assert run(*given, tmp_path / "whole")[0] == 0
+    trained: list[str] = []
+    train = probe_measures.Watched.trained
+
+    def counted(self: Any, space: Any, *rest: Any) -> Any:
+        if space.name == "random" and "stopped" not in trained:
+            trained.append("stopped")
+            raise KeyboardInterrupt
+        trained.append(space.name)
+        return train(self, space, *rest)
+
+    monkeypatch.setattr(probe_measures.Watched, "trained", counted)
+    assert run(*given, tmp_path / "parts")[0] == 130
+    before = list(trained)
+    assert "context" in before
+    assert run(*given, tmp_path / "parts", "--existing", "resume")[0] == 0
+    again = trained[len(before) :]
+    assert again[0] == "random"  # where it was stopped
+    for name in ("layers.csv", "contexts.csv"):
+        assert (tmp_path / "parts" / "probes" / name).read_bytes() == (
+            tmp_path / "whole" / "probes" / name
+        ).read_bytes()
+
+
+def test_without_tasks_it_says_what_is_missing(run: Run, model: Path, words: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    status, _, err = run("--model", model, "--corpus", words, "--out", out, "--quiet", *SMALL)
+    assert (status, err) == (0, "")
+    found = {one["id"]: one for one in json.loads((out / "findings.json").read_text(encoding="utf-8"))["findings"]}
+    assert found["F6.top"]["why"] == (
+        "not run: needs the files of pos: give the folder to --data; needs the files of sst-2: give the folder to "
+        "--data; mrpc was not asked for: name it by --tasks; ner was not asked for: name it by --tasks"
+    )
+    assert "give the folder to --data" in found["T7"]["why"]
+    assert "--static" in found["F3.static"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (("--preset", "released"), 2, "no code was released"),
+        (("--layers", "1"), 2, "got --layers: leave it out"),
+        (("--tasks", "trec"), 2, "--tasks"),
+        (("--not-tuned", "other"), 2, "--not-tuned"),
+        (("--context-size", "two"), 2, "--context-size must be whole numbers"),
+        (("--static", "nothing.txt"), 1, "--static must be a file of word vectors"),
+        (("--data", "nowhere"), 1, "--data must be a folder"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    run: Run, model: Path, tmp_path: Path, options: tuple[str, ...], status: int, words: str
+) -> None:
+    found, out, err = run("--model", model, "--out", tmp_path / "out", *options)
+    assert (found, out, len(err.strip().splitlines())) == (status, "", 1), err
+    assert words in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_papers_refuse_its_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["reproduce", "bis2021", "--hidden", "3", "--out", str(tmp_path / "out")]) == 2
+    assert "got --hidden: leave it out" in capsys.readouterr().err
+
+
+def test_dry_run_says_what_is_there(run: Run, model: Path, words: Path, tmp_path: Path) -> None:
+    data = write_tasks(tmp_path / "data")
+    status, said, _ = run("--model", model, "--corpus", words, "--data", data, "--dry-run", "--out", tmp_path / "out")
+    assert status == 0
+    assert "bert: words.jsonl, 2 classes, 40 words, 80 contexts" in said
+    assert "fine-tuning on MRPC: not run: " in said
+    assert "fine-tuning on POS\n" in said
+    given = ["--model", model, "--corpus", words, "--data", data, "--dry-run", "--out", tmp_path / "out"]
+    said = run(*given, "--not-tuned", model)[1]
+    assert "probes with little context\n" in said
+    assert "fine-tuning on POS: not run: bert was to be left as it is" in said
+    assert not (tmp_path / "out").exists()

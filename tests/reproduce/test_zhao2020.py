@@ -1,0 +1,319 @@
+"""The rules of zhao2020: on the paper's own numbers they find what it says, on made ones what was put in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_probes import LAYERS, by_layer, made_model, scores, write_labelled
+from scipy.stats import spearmanr
+
+from limbeck.analyze.result import columns_of
+from limbeck.corpus import Corpus
+from limbeck.errors import InputError
+from limbeck.probe.labelled import read_labelled
+from limbeck.probe.result import Outcome
+from limbeck.probe.scoring import weights_of_words
+from limbeck.probe.spaces import Level
+from limbeck.probe.splits import DEV, TEST
+from limbeck.reproduce import paper_named
+from limbeck.reproduce import published_probes as published
+from limbeck.reproduce.estimates import Verdict
+from limbeck.reproduce.findings import judge
+from limbeck.reproduce.markdown import block_names, blocks
+from limbeck.reproduce.pages import blocks_of, read_page
+from limbeck.reproduce.probe_data import fewer_words, find_tasks, find_words, semcor_in
+from limbeck.reproduce.probe_listings import nearest
+from limbeck.reproduce.probe_measures import score_row
+from limbeck.reproduce.probe_rules import _rank_correlation
+from limbeck.reproduce.probe_scores import Scored, combined, mean, scored, scored_rows
+from limbeck.reproduce.probe_subjects import WHOLE, ProbedModel, columns_of_probed
+from limbeck.reproduce.results import draw_figures, try_on
+from limbeck.reproduce.space_subjects import Part
+
+PAPER = paper_named("zhao2020")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "zhao2020.md"
+CLAIMS = {claim.id: claim for claim in PAPER.claims}
+HELD, NOT_HELD, CLOSE, UNSHOWN = Verdict.HELD, Verdict.NOT_HELD, Verdict.CLOSE, Verdict.UNSHOWN
+
+
+def verdict(claim: str, model: ProbedModel) -> Verdict:
+    return judge(CLAIMS[claim], [model], ()).verdict
+
+
+def why(claim: str, model: ProbedModel) -> str:
+    return judge(CLAIMS[claim], [model], ()).why
+
+
+# --- what is printed -----------------------------------------------------------------------------
+
+
+def test_rules_find_in_the_print_what_the_text_says() -> None:
+    """All claims that the paper prints numbers for; F3.best stands for the text and the table alike."""
+    judged = {claim.id: judge(claim, [], PAPER.numbers).published for claim in PAPER.claims}
+    shown = {name: next(iter(found.values())).verdict for name, found in judged.items() if found}
+    assert shown == dict.fromkeys(
+        ("F3.average", "F3.best", "F3.top", "F3.lowest", "F3.static", "F3.random", "F3.starts", "F4.rises",
+         "F4.levels-off", "F4.step", "F4.bag", "F4.above", "F4.random", "F6.recover", "T7.few", "T7.none"),
+        HELD,
+    )  # fmt: skip
+
+
+def test_the_print_adds_up() -> None:
+    """Table 2 is the sum of Table 8 as far as the paper's own totals go, and the text's numbers are those of tables."""
+    assert published.IN_CONTEXT["dev"][-1] == 0.835  # §4.4.2: 0.835 before fine-tuning
+    assert round(published.IN_CONTEXT["dev"][-1] - published.POS_TUNED["same probes"], 3) == 0.763
+    assert round(published.IN_CONTEXT["dev"][-1] - published.POS_TUNED["new probes"], 3) == 0.1
+    assert max(published.AVERAGES["dev"]) == published.AVERAGES["dev"][10]  # the text's layer 10
+    assert max(published.AVERAGES["test"]) == published.AVERAGES["test"][9]  # the test table's layer 9
+    assert published.TABLE_3["pos"] == published.TABLE_7[WHOLE]
+
+
+def test_only_the_papers_model_meets_printed_numbers() -> None:
+    account = {"settings": {"preset": "paper"}, "dim": 768}
+    parts = PAPER.numbers[0].parts
+    own = ProbedModel("bert-base-uncased", "BERT", ("table", "0", *published.LAYERS), parts, {}, account)
+    assert PAPER.is_own(own)
+    assert verdict("F4", own) is HELD
+    off = [row | {"f1": row["f1"] - 0.05} for row in parts["layers"].rows("scores")]
+    other = ProbedModel(own.name, "BERT", own.layers, {"layers": Part({"scores": columns_of(off)})}, {}, account)
+    assert verdict("F4", other) is NOT_HELD
+    small = ProbedModel(own.name, "BERT", own.layers, parts, {}, account | {"dim": 128})
+    assert not PAPER.is_own(small)
+    assert verdict("F4", small) is UNSHOWN
+
+
+# --- scores and their draws ----------------------------------------------------------------------
+
+
+def test_draws_are_those_of_the_words() -> None:
+    """F1 in each draw, counted out by repeating every word as often as it is drawn."""
+    generator = np.random.default_rng(3)
+    rows, classes, layers = 60, 3, 2
+    kind = generator.integers(0, classes, rows)
+    targets = np.eye(classes, dtype=bool)[kind]
+    sides = np.where(np.arange(rows) % 2, TEST, DEV).astype(np.int8)
+    unit = np.arange(rows)
+    level = Level("context", targets, sides, unit, targets, unit)
+    decisions = generator.random((layers, rows, classes)) < 0.4
+    made = Outcome("context", "mlp", WHOLE, 0, ("1", "2"), level, unit, decisions,
+                   np.zeros((layers, rows), dtype=np.float16), {}, np.full(layers, np.nan))  # fmt: skip
+    found = {(row["side"], row["layer"]): row for row in scored_rows([made])}
+    test = np.flatnonzero(sides == TEST)
+    drawn = weights_of_words(len(test), 0)
+    for layer in range(layers):
+        row = found["test", str(layer + 1)]
+        assert row["words"] == len(test)
+        for at in (0, 17, 199):
+            again = np.repeat(test, drawn[at])
+            tp = (decisions[layer][again] & targets[again]).sum()
+            wrong = (decisions[layer][again] != targets[again]).sum()
+            assert row["draws"][at] == pytest.approx(2 * tp / (2 * tp + wrong), abs=1e-4)
+        assert len(row["draws"]) == 200
+
+
+def test_differences_on_the_same_words_are_sharp() -> None:
+    a, b = (scored(row) for row in scores("context", {"1": 0.5, "2": 0.52})[2:])
+    apart = (b - a).estimate
+    assert apart.value == pytest.approx(0.02)
+    assert apart.error < 0.01 < a.estimate.error  # both err together
+    other = Scored(b.value, b.draws, words=a.words + 1)
+    assert (other - a).estimate.error > 0.05  # of other words: nothing cancels
+    assert (Scored(0.4, np.empty(0)) - a).estimate.error == 0  # a printed number has no draws
+
+
+def test_numbers_made_of_several_scores() -> None:
+    some = [Scored(value, np.array([value - 0.1, value + 0.1]), 5) for value in (0.2, 0.4, 0.9)]
+    assert mean(some).value == pytest.approx(0.5)
+    assert mean(some).draws.tolist() == pytest.approx([0.4, 0.6])
+    assert combined(max, some).draws.tolist() == pytest.approx([0.8, 1.0])
+
+
+@pytest.mark.parametrize("values", [(0.1, 0.2, 0.15, 0.3), (0.3, 0.3, 0.1, 0.2, 0.2), (4.0, 3.0, 2.0)])
+def test_rank_correlation_is_spearmans(values: tuple[float, ...]) -> None:
+    assert _rank_correlation(*values) == pytest.approx(spearmanr(range(len(values)), values).statistic)
+
+
+# --- rules ---------------------------------------------------------------------------------------
+
+
+def test_rules_of_layers() -> None:
+    """A curve as the paper has it, then one that says the opposite, then one within its own noise."""
+    like = made_model(others={"P-model": 0.42})
+    flat = by_layer(0.5, 0.5, 0.5, 0.49, 0.48, 0.47, 0.46, 0.55)
+    unlike = made_model(context=flat, average=flat, others={"P-model": 0.2, "P-random": 0.3, "random": 0.6})
+    for claim in ("F3.average", "F3.best", "F3.top", "F3.lowest", "F3.random", "F4.rises", "F4.levels-off", "F4.step",
+                  "F4.bag", "F4.above", "F4.random"):  # fmt: skip
+        assert verdict(claim, like) is HELD, (claim, why(claim, like))
+    for claim in ("F3.average", "F3.random", "F4.rises", "F4.levels-off", "F4.step", "F4.bag", "F4.random"):
+        assert verdict(claim, unlike) is NOT_HELD, (claim, why(claim, unlike))
+    noisy = made_model(context=dict.fromkeys(LAYERS, 0.4), noise=0.05)
+    assert verdict("F4.rises", noisy) in (CLOSE, NOT_HELD)
+    assert verdict("F3.top", noisy) is CLOSE
+    assert "--static" in why("F3.static", like)
+    assert verdict("F3.static", made_model(others={"static": 0.31})) is HELD
+    assert verdict("F3.static", made_model(others={"static": 0.6})) is NOT_HELD
+
+
+def test_starts_need_several() -> None:
+    rows = scores("average", {"5": 0.5, "6": 0.6})
+    assert verdict("F3.starts", made_model(more={"starts": Part({"scores": columns_of(rows)})})) is HELD
+    wide = [row | {"deviation": 0.03} for row in rows]
+    assert verdict("F3.starts", made_model(more={"starts": Part({"scores": columns_of(wide)})})) is NOT_HELD
+    single = [row | {"deviation": float("nan")} for row in rows]
+    assert "--starts" in why("F3.starts", made_model(more={"starts": Part({"scores": columns_of(single)})}))
+
+
+def test_rules_of_context() -> None:
+    """Size 0 alike, most gained by 4 words, the top gains more; and the contrary of each."""
+    layers = ("table", "1", "3", "6")
+    like = {"0": (0.2, 0.30, 0.31, 0.32), "4": (0.2, 0.36, 0.40, 0.44), WHOLE: (0.2, 0.37, 0.42, 0.47)}
+    unlike = {"0": (0.2, 0.50, 0.40, 0.30), "4": (0.2, 0.49, 0.40, 0.30), WHOLE: (0.2, 0.49, 0.45, 0.27)}
+    made = {}
+    for name, values, bags in (
+        ("like", like, {"0": 0.2, "4": 0.3, "16": 0.25, WHOLE: 0.24}),
+        ("unlike", unlike, {"0": 0.2, "4": 0.22, "16": 0.3, WHOLE: 0.3}),
+    ):
+        sizes = {size: dict(zip(layers, row, strict=True)) for size, row in values.items()}
+        made[name] = made_model(sizes=sizes, bags=bags)
+    for claim in ("F5.local", "F5.more", "F5.alone", "F5.bag", "F5.higher"):
+        assert verdict(claim, made["like"]) is HELD, (claim, why(claim, made["like"]))
+        assert verdict(claim, made["unlike"]) is NOT_HELD, (claim, why(claim, made["unlike"]))
+    assert "--context-size" in why("F5.bag", made_model(sizes={"0": by_layer(*[0.3] * 8), WHOLE: by_layer(*[0.4] * 8)},
+                                                        bags={"0": 0.2, WHOLE: 0.3}))  # fmt: skip
+    assert "not run" in why("F5.local", made_model())
+
+
+def test_rules_of_fine_tuning() -> None:
+    before = by_layer(0.3, 0.35, 0.40, 0.50, 0.55, 0.600, 0.602, 0.605)
+
+    def less(*lost: float) -> dict[str, float]:
+        return {layer: value - part for (layer, value), part in zip(before.items(), lost, strict=True)}
+
+    none = less(*[0.0] * 8)
+    top = less(0, 0, 0.01, 0.02, 0.05, 0.2, 0.3, 0.4)
+    like = made_model(
+        context=before,
+        tuned={
+            "pos": (top, less(0, 0, 0, 0, 0.01, 0.03, 0.05, 0.1)),
+            "ner": (less(0, 0, 0, 0.01, 0.03, 0.1, 0.2, 0.3), less(0, 0, 0, 0, 0, 0.01, 0.01, 0.02)),
+            "sst-2": (less(0, 0, 0, 0, 0, 0.01, 0.02, 0.03), none),
+            "mrpc": (less(0, 0, 0, 0, 0, 0.01, 0.01, 0.02), less(*[-0.01] * 8)),
+        },
+    )
+    bottom = less(0, 0, 0.3, 0.2, 0.1, 0.02, 0.01, 0.1)
+    unlike = made_model(
+        context=before,
+        tuned={
+            "pos": (none, none),
+            "ner": (none, none),
+            "sst-2": (bottom, less(*[0.2] * 8)),
+            "mrpc": (bottom, bottom),
+        },
+    )
+    for claim in ("F6.words", "F6.top", "F6.recover", "F6.near", "F6.pos", "F6.mrpc"):
+        assert verdict(claim, like) is HELD, (claim, why(claim, like))
+        assert verdict(claim, unlike) is NOT_HELD, (claim, why(claim, unlike))
+    untouched = made_model(context=before, tuned=dict.fromkeys(("pos", "ner", "sst-2", "mrpc"), (none, none)))
+    assert "nothing is lost" in why("F6.recover", untouched)
+    assert why("F6.words", made_model()).startswith("not run: ")
+
+
+def test_rules_of_attention_and_windows() -> None:
+    calm, wild = [[0.99, 0.98]] * 3, [[0.6, 0.7]] * 3
+    like = made_model(attention={"pos": [*calm, *wild], "mrpc": [*calm, *[[0.9, 0.95]] * 3]},
+                      windows={"0": 0.80, "4": 0.899, WHOLE: 0.9})  # fmt: skip
+    unlike = made_model(attention={"pos": [*wild, *calm], "mrpc": [*wild, *[[0.5, 0.6]] * 3]},
+                        windows={"0": 0.9, "4": 0.8, WHOLE: 0.9})  # fmt: skip
+    for claim in ("F7.top", "F7.pos", "T7.none", "T7.few"):
+        assert verdict(claim, like) in ((HELD, CLOSE) if claim == "T7.few" else (HELD,)), (claim, why(claim, like))
+        assert verdict(claim, unlike) is NOT_HELD, (claim, why(claim, unlike))
+    # accuracy with all words, where no window says so, is that of the fine-tuning itself
+    assert "all 0.900" in why("T7.none", made_model(attention={"pos": calm}, windows={"0": 0.5}))
+
+
+def test_rules_of_failures() -> None:
+    def table(column: str, values: dict[str, float]) -> list[dict[str, object]]:
+        return [{"layer": "6", column: name, "f1": value, "low": value - 0.02, "high": value + 0.02, "units": 40}
+                for name, value in values.items()]  # fmt: skip
+
+    for better, expected in ((0.6, HELD), (0.3, CLOSE), (0.1, NOT_HELD)):
+        base = made_model().parts["layers"].tables
+        own = Part({**base, "pieces": columns_of(table("pieces", {"1": better, "4 or more": 0.3})),
+                    "confidence": columns_of(table("quarter", {"1": 0.3, "4": better}))})  # fmt: skip
+        model = made_model(more={"layers": own})
+        assert verdict("Q.pieces", model) is expected
+        assert verdict("Q.context", model) is expected
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+def test_fewer_words_are_whole_words(tmp_path: Path) -> None:
+    labelled = read_labelled(Corpus(write_labelled(tmp_path / "words.jsonl")), min_words=1)
+    some = fewer_words(labelled, 21, min_words=1)
+    assert len({*zip(some.word.tolist(), some.kind.tolist(), strict=True)}) == 21
+    for word, name in enumerate(some.words):  # nothing of a word is lost, and it is the same text
+        own = np.flatnonzero(some.word == word)
+        before = np.flatnonzero(labelled.word == labelled.words.index(name))
+        assert sorted(map(some.text_of, own.tolist())) == sorted(map(labelled.text_of, before.tolist()))
+    assert set(some.words) <= set(fewer_words(labelled, 30, min_words=1).words)  # more are more of the same
+    assert sum(some.left_out.values()) == len(labelled) - len(some)
+    rare = fewer_words(labelled, 21, min_words=11)
+    assert len(rare.classes) == 1
+    assert set(rare.kind.tolist()) == {0}
+    with pytest.raises(InputError, match="--max-combinations"):
+        fewer_words(labelled, 5, min_words=6)
+
+
+def test_what_is_probed_for(tmp_path: Path) -> None:
+    assert find_words(["mine.jsonl"], None) == (["mine.jsonl"], "mine.jsonl", (), 5)
+    assert find_words(None, None)[1] == "the sample corpus"
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "semcor3.0.tar.xz").touch()
+    paths, name, classes, least = find_words(None, tmp_path)
+    assert ([Path(path).name for path in paths], name, classes, least) == (
+        ["brown1", "brown2"], "SemCor", ("noun.*",), 150
+    )  # fmt: skip
+    with pytest.raises(InputError, match="--data must be a folder"):
+        semcor_in(tmp_path / "nowhere")
+    tasks, missing = find_tasks(tmp_path, ("pos", "mrpc"), seed=0)
+    assert not tasks
+    assert set(missing) == {"pos", "mrpc"}
+    assert "give the folder to --data" in find_tasks(None, ("pos",), seed=0)[1]["pos"]
+
+
+def test_neighbours_and_scores() -> None:
+    table = np.array([[1.0, 0], [0.9, 0.1], [0, 1], [-1, 0]])
+    assert [row["neighbor"] for row in nearest(table, ["a", "b", "c", "d"], 0)] == ["b", "c", "d"]
+    row = score_row({"accuracy": 0.8}, "accuracy", 100, 0.5)
+    assert (row["low"], row["high"]) == (pytest.approx(0.8 - 1.96 * 0.04), pytest.approx(0.8 + 1.96 * 0.04))
+
+
+# --- pages and figures ---------------------------------------------------------------------------
+
+
+def test_figures_and_blocks_of_much_and_of_nothing(tmp_path: Path) -> None:
+    layers = ("table", "1", "6")
+    sizes = {size: dict(zip(layers, (0.2, 0.3, 0.4), strict=True)) for size in ("0", WHOLE)}
+    calm = [[0.9, 0.8]] * 6
+    tuned = {task: (by_layer(*[0.3] * 8), by_layer(*[0.4] * 8)) for task in ("pos", "mrpc")}
+    much = made_model(sizes=sizes, bags={"0": 0.2, WHOLE: 0.3}, tuned=tuned, attention={"pos": calm, "mrpc": calm},
+                      windows={"0": 0.8})  # fmt: skip
+    nothing = ProbedModel("bare", "GPT-2", LAYERS, {}, {"layers": "needs words"}, much.account)
+    for subjects in ([much, nothing], [nothing]):
+        found = try_on(PAPER, subjects, command="limbeck reproduce zhao2020")
+        made = blocks(found, figures="figures")
+        assert set(made) == set(block_names(PAPER))
+        assert "needs words" in made["not-run"]
+        draw_figures(found, tmp_path / str(len(subjects)), forms=["svg"])
+        assert len(list((tmp_path / str(len(subjects))).glob("*.svg"))) == len(PAPER.figures)
+    assert "| 6 | 0.605 | 0.300 / 0.400 | 0.300 / 0.400 |" in blocks(try_on(PAPER, [much]), figures="f")["tuned"]
+    assert "draws" not in {name for columns in columns_of_probed([much]).values() for name in columns}
+
+
+def test_the_page_has_blocks_that_are_known() -> None:
+    known = block_names(PAPER)
+    names = blocks_of(read_page(PAGE, known), page=PAGE)
+    assert {"models", "claims", "reasons", "layers"} <= set(names)
