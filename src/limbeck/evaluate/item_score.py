@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import UsageError
 from limbeck.evaluate import significance
-from limbeck.evaluate.score import Estimate, estimate_rows
+from limbeck.evaluate.score import Estimate, ScoreTable, estimate_rows
 from limbeck.evaluate.significance import DRAWS, Comparison
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ FEWEST = 10  #: items that both have; of fewer a bootstrap tells too little for 
 
 
 @dataclass(frozen=True)
-class ItemScore:
+class ItemScore(ScoreTable):
     """A target's score on a task of words.
 
     value, low, high  mean outcome and its 95 % interval, items resampled; NaN where undefined, `notes` say why

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from limbeck.errors import UsageError
 from limbeck.evaluate import significance
 from limbeck.evaluate.correlation import correlation
-from limbeck.evaluate.score import Estimate, Score, estimate_rows
+from limbeck.evaluate.score import Estimate, Score, ScoreTable, estimate_rows
 from limbeck.evaluate.significance import DRAWS, Comparison
 
 #: the sets over which Gupta & Jaggi (2021) average, and others after them
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class MeanScore:
+class MeanScore(ScoreTable):
     """The plain mean of a target's scores on several sets, pairs resampled within each set for its interval."""
 
     task: str

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from limbeck.evaluate.correlation import Metric
 from limbeck.evaluate.sts import Aggregation
+from limbeck.shown import Tabular
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,24 @@ class Estimate:
     coverage: float
 
 
+class ScoreTable(Tabular):
+    """Scores as tables: a row for each of their estimates."""
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def title(self) -> str:
+        told = vars(self)
+        return f"{told['target'] or 'vectors'} on {told['task']}"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows of scores.csv."""
+        rows = self.table_rows()
+        return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
 @dataclass(frozen=True)
-class Score:
+class Score(ScoreTable):
     """A target's score on a task.
 
     value, low, high  the correlation asked for, with its 95 % interval; NaN where undefined, `notes` say why

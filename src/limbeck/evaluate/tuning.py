@@ -26,6 +26,8 @@ from limbeck.evaluate.task import Pairs, Task
 from limbeck.measures.kmeans import nearest
 from limbeck.repair import AllButTheTop, ClusterRemoval
 from limbeck.repair.clusters import ROUNDING
+from limbeck.shown import Tabular
+from limbeck.sketch import Curves
 
 CLUSTERS = (5, 10, 15, 20, 25, 27, 30)  #: the range of Rajaee & Pilehvar (2021), and their own choice
 COMPONENTS = tuple(range(5, 31))
@@ -34,7 +36,7 @@ GLOBAL = 1  #: clusters of the global method: with one, it is all-but-the-top
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Tabular):
     """Scores of every setting on one task.
 
     clusters    numbers of clusters, `GLOBAL` among them where it was asked for
@@ -53,6 +55,18 @@ class Tuning:
     seeds: tuple[int, ...]
     scores: NDArray[np.float64]
     baseline: float
+
+    def title(self) -> str:
+        return f"{self.target}, layer {self.layer}: tuned on {self.task}"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows of tuning.csv."""
+        return self.table()
+
+    def curves(self) -> Curves:
+        """The mean over seeds by number of components, a line a number of clusters."""
+        lines = {f"{k} clusters" if k != GLOBAL else "global": self.means[row] for row, k in enumerate(self.clusters)}
+        return Curves([str(number) for number in self.components], lines, across="components", up=self.metric)
 
     @property
     def means(self) -> NDArray[np.float64]:

@@ -14,6 +14,8 @@ from limbeck.errors import UsageError, choose
 from limbeck.evaluate import significance
 from limbeck.evaluate.classifying.scores import Metric, resampled, score
 from limbeck.evaluate.significance import Comparison
+from limbeck.shown import Tabular
+from limbeck.sketch import Curves
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +35,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Classified:
+class Classified(Tabular):
     """A task, learnt from an encoder's vectors as they are and repaired.
 
     settings      names of the settings (baseline, repairs); the first is what others are compared with
@@ -70,6 +72,20 @@ class Classified:
     from_epoch: int = 0
     learning_rates: Floats | None = field(default=None, repr=False)
     covered: float | None = None
+
+    def title(self) -> str:
+        return f"{self.encoder} on {self.task}"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows of classify.csv."""
+        rows = self.table_rows()
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def curves(self) -> Curves:
+        """The reported score by epoch, a line a setting."""
+        lines = {setting: self.curve(setting) for setting in self.settings}
+        epochs = [str(number) for number in range(1, self.predictions.shape[2] + 1)]
+        return Curves(epochs, lines, across="epoch", up=self.metric)
 
     @cached_property
     def scores(self) -> Floats:

@@ -1,0 +1,168 @@
+"""What commands print: tables that fit the window, and with --json one object in the place of all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+WIDE = 120  #: columns where nobody says how wide the window is, as in a file or a pipe
+SECOND_KEYS = ("layer", "target", "column")  #: second columns that say, with the first, what a row is of
+LONGEST_WORD = 30  #: a longer one, a path say, may be broken
+
+_told: dict[str, Any] | None = None  #: what the command in progress has told for --json; None without it
+
+
+def tell(**facts: Any) -> None:
+    """Say facts of the result for --json. Without it nothing happens."""
+    if _told is not None:
+        _told.update(facts)
+
+
+def add(name: str, fact: Any) -> None:
+    """Say one more of several facts of a kind, such as a run."""
+    if _told is not None:
+        _told.setdefault(name, []).append(fact)
+
+
+@contextmanager
+def recorded(wanted: bool) -> Iterator[dict[str, Any]]:
+    """While a command runs: with --json nothing goes to standard output, and what is told and printed is kept."""
+    global _told
+    if not wanted:
+        yield {}
+        return
+    before, printed = _told, io.StringIO()
+    told: dict[str, Any] = {}
+    _told = told
+    try:
+        with contextlib.redirect_stdout(printed):
+            yield told
+    finally:
+        _told = before
+        lines = [line for line in printed.getvalue().splitlines() if line.strip()]
+        if lines:
+            told["lines"] = lines
+
+
+def as_json(facts: dict[str, Any]) -> str:
+    """One object, as every JSON reader takes it: NaN and infinity are null, paths and the like are text."""
+    return json.dumps(_plain(facts), indent=2, ensure_ascii=not _unicode())
+
+
+def console() -> Console:
+    """Where summaries go: as wide as the window, without colour where NO_COLOR says so or nobody is looking."""
+    from rich.console import Console
+    from rich.table import Table
+
+    class Fitting(Console):
+        """Divides a table that is too wide for the window, and keeps tables for --json."""
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            for thing in objects or ("",):
+                if isinstance(thing, Table) and _told is not None:
+                    _told.setdefault("tables", []).append(table_facts(thing))
+                elif isinstance(thing, Table):
+                    for part in fitted(thing, self.width):
+                        super().print(part, **how)
+                else:
+                    super().print(thing, **how)
+
+    return Fitting(width=width())
+
+
+def width() -> int:
+    """Columns of the window, which COLUMNS says too; of a file or a pipe 120."""
+    seen = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return shutil.get_terminal_size((WIDE, 24)).columns if seen else WIDE
+
+
+def fitted(table: Table, most: int) -> list[Table]:
+    """The table, or where it is too wide several, each with the columns that say what a row is of."""
+    needs = [least_width(table, place) + 3 for place in range(len(table.columns))]  # cell, padding, border
+    if sum(needs) + 1 <= most or len(needs) < 3:
+        return [table]
+    groups: list[list[int]] = [[]]
+    keys = 2 if str(table.columns[1].header) in SECOND_KEYS else 1
+    room = most - sum(needs[:keys]) - 1
+    for place in range(keys, len(needs)):
+        if groups[-1] and sum(needs[p] for p in groups[-1]) + needs[place] > room:
+            groups.append([])
+        groups[-1].append(place)
+    parts = []
+    for number, group in enumerate(groups):
+        part = copy(table)
+        part.columns = [copy(table.columns[place]) for place in (*range(keys), *group)]
+        for place, column in enumerate(part.columns):
+            column._index = place
+        if number:
+            part.title = None
+        if number < len(groups) - 1:
+            part.caption = None
+        parts.append(part)
+    return parts
+
+
+def least_width(table: Table, place: int) -> int:
+    """Of a column that can still be read: numbers whole, of text and of headings the longest word."""
+    from rich.cells import cell_len
+
+    column = table.columns[place]
+    cells = [str(cell) for cell in column._cells]
+    words = [
+        word for text in [str(column.header), *(cells if column.justify == "left" else [])] for word in text.split()
+    ]
+    whole = [] if column.justify == "left" else cells
+    longest = max((min(cell_len(word), LONGEST_WORD) for word in words), default=1)
+    return max([longest, *(cell_len(cell) for cell in whole)])
+
+
+def table_facts(table: Table) -> dict[str, Any]:
+    """A printed table for a program: its title and rows by column, numbers as numbers."""
+    names = [str(column.header) for column in table.columns]
+    cells = [[_value(str(cell)) for cell in column._cells] for column in table.columns]
+    found: dict[str, Any] = {"title": str(table.title)} if table.title else {}
+    return {**found, "rows": [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]}
+
+
+def _value(cell: str) -> Any:
+    """A cell as a program wants it."""
+    text = cell.strip()
+    if text in ("", "-"):
+        return None
+    try:
+        return float(text) if any(mark in text for mark in ".en") else int(text.replace(",", ""))
+    except ValueError:
+        return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(one) for one in value]
+    if hasattr(value, "tolist"):  # numpy
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value) if isinstance(value, Path) or not hasattr(value, "__dict__") else _plain(vars(value))
+
+
+def _unicode() -> bool:
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    return encoding.lower().replace("-", "").startswith("utf")

@@ -1,0 +1,142 @@
+// A figure: title, drawing, key, data as a table, and buttons that hand all of it to the reader.
+
+/**
+ * about: {
+ *   name      of the files it is kept as
+ *   title, about
+ *   kind      'lines', 'dots', 'heat' or 'points'
+ *   chart()   what to draw, see lines.js, dots.js, heat.js and scatter.js; undefined: nothing at this moment
+ *   table()   the same as {columns, rows}
+ * }
+ * Returns the element. It is drawn anew when the page's state or its width changes.
+ */
+function figure(about) {
+  const drawing = element('div', { class: 'drawing' });
+  const legend = element('div', { class: 'legend' });
+  const note = element('p', {}, about.about);
+  const title = element('h3', {}, about.title);
+  const tools = element('div', { class: 'tools' });
+  for (const [form, keep] of [['CSV', keepCsv], ['SVG', keepSvg], ['PNG', keepPng]])
+    tools.append(element('button', { class: 'small', type: 'button', title: `Download as ${form}`, 'aria-label': `Download ${about.title} as ${form}`, click: () => keep(about) }, form));
+  const data = element('details', { toggle: () => fillTable(data, about) }, element('summary', {}, 'Data as a table'));
+  const made = element('figure', { 'data-figure': about.name }, element('figcaption', {}, title, tools), note, drawing, legend, data);
+  let width = 0;
+  made.draw = () => {
+    if (!width || !made.isConnected) return;
+    const chart = about.chart();
+    made.hidden = chart === undefined;
+    if (chart === undefined) return;
+    title.textContent = chart.title ?? about.title;
+    note.textContent = chart.about ?? about.about ?? '';
+    drawing.replaceChildren();
+    drawInto(drawing, about, chart, width, colours());
+    legend.replaceChildren(...legendOf(about, chart));
+    if (data.open) fillTable(data, about);
+  };
+  new ResizeObserver(() => {
+    const now = Math.floor(made.clientWidth);
+    if (now && now !== width) { width = now; made.draw(); }
+  }).observe(made);
+  redraws.add(made.draw);
+  return made;
+}
+
+/** In words, what the picture shows: for those who cannot see it. */
+function labelOf(about, chart) {
+  const title = chart.title ?? about.title;
+  if (about.kind === 'lines') {
+    const told_ = chart.series.slice(0, 8).map(one => {
+      const known = one.points.filter(p => Number.isFinite(p.y));
+      return known.length ? `${one.name} from ${told(known[0].y)} to ${told(known.at(-1).y)}` : `${one.name} undefined`;
+    });
+    return `${title}, ${chart.yName ?? ''} by ${chart.xName ?? ''}: ${told_.join('; ')}. Arrow keys read the values.`;
+  }
+  if (about.kind === 'dots') return `${title}: ${chart.rows.length} rows. Arrow keys read the values.`;
+  if (about.kind === 'heat') return `${title}: ${chart.rows.length} by ${chart.columns.length}. Arrow keys read the values.`;
+  return `${title}: ${chart.x.length} points. Arrow keys visit them.`;
+}
+
+function drawInto(drawing, about, chart, width, palette) {
+  const label = labelOf(about, chart);
+  if (about.kind === 'points') {
+    chart.label = label;
+    const plot = scatterPlot(chart, width, palette);
+    drawing.append(plot.canvas);
+    walkPoints(drawing, chart, plot, palette);
+    return;
+  }
+  const [make, walk] = { lines: [lineChart, walkLines], dots: [dotChart, walkDots], heat: [heatMap, walkHeat] }[about.kind];
+  const made = make(chart, width, palette, label);
+  drawing.append(made.svg);
+  walk(drawing, made, palette);
+}
+
+function legendOf(about, chart) {
+  if (chart.legend) return chart.legend.map(([key, name]) => element('span', {}, key, name));
+  if (about.kind !== 'lines' || chart.series.length > 16) return [];
+  return chart.series.map(one => {
+    const look = KINDS[one.kind] ?? KINDS.adjusted;
+    return element('span', {}, keyOf(one.colour, one.place ?? 0, { dash: one.dash ?? look.dash, hollow: look.hollow, line: true }), one.name);
+  });
+}
+
+function fillTable(details, about) {
+  details.querySelector('.wide')?.remove();
+  if (details.open) details.append(tableOf(about.table()));
+}
+
+function keepCsv(about) {
+  download(`${about.name}.csv`, csvOf(about.table()), 'text/csv');
+}
+
+/** The drawing for paper: light, of a fixed size, with its title and key. */
+function svgOf(about) {
+  const chart = about.chart();
+  const width = 760;
+  const label = labelOf(about, chart);
+  const inner = about.kind === 'points' ? scatterSvg({ ...chart, label }, width, LIGHT)
+    : { lines: lineChart, dots: dotChart, heat: heatMap }[about.kind](lightened(chart), width, LIGHT, label).svg;
+  const height = +inner.getAttribute('height');
+  const keys = about.kind === 'lines' && chart.series.length <= 16 ? lightened(chart).series : [];
+  const rows = Math.ceil(keys.length / 3);
+  const svg = canvasOf(width, height + 34 + 20 * rows, LIGHT, label);
+  svg.append(text(chart.title ?? about.title, 12, 22, LIGHT, { 'font-size': 15, 'font-weight': 600 }));
+  inner.setAttribute('y', 32);
+  svg.append(inner);
+  keys.forEach((one, i) => {
+    const look = KINDS[one.kind] ?? KINDS.adjusted;
+    const [x, y] = [20 + (i % 3) * 245, height + 44 + 20 * Math.floor(i / 3)];
+    svg.append(
+      drawn('line', { x1: x, x2: x + 28, y1: y, y2: y, stroke: one.colour, 'stroke-width': 2, 'stroke-dasharray': one.dash ?? look.dash }),
+      drawn('path', { d: markerPath(one.place ?? 0, x + 14, y, 3.6), fill: look.hollow ? '#ffffff' : one.colour, stroke: one.colour }),
+      text(one.name.length > 32 ? one.name.slice(0, 31) + '…' : one.name, x + 36, y + 4, LIGHT));
+  });
+  return svg;
+}
+
+/** A chart's own colours as they are on white paper. */
+function lightened(chart) {
+  const light = colour => {
+    const at = DARK.runs.indexOf(colour);
+    return at < 0 ? colour : LIGHT.runs[at];
+  };
+  if (chart.series) return { ...chart, series: chart.series.map(one => ({ ...one, colour: light(one.colour) })) };
+  if (chart.rows?.[0]?.dots) return { ...chart, rows: chart.rows.map(row => ({ ...row, dots: row.dots.map(dot => ({ ...dot, colour: light(dot.colour) })) })) };
+  return chart;
+}
+
+function keepSvg(about) {
+  download(`${about.name}.svg`, new XMLSerializer().serializeToString(svgOf(about)), 'image/svg+xml');
+}
+
+function keepPng(about) {
+  const svg = svgOf(about);
+  const [width, height] = [+svg.getAttribute('width'), +svg.getAttribute('height')];
+  const picture = new Image();
+  picture.onload = () => {
+    const canvas = element('canvas', { width: 2 * width, height: 2 * height });
+    canvas.getContext('2d').drawImage(picture, 0, 0, 2 * width, 2 * height);
+    canvas.toBlob(blob => download(`${about.name}.png`, blob), 'image/png');
+  };
+  picture.src = 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(new XMLSerializer().serializeToString(svg));
+}

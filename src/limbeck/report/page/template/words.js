@@ -1,0 +1,209 @@
+// The word explorer.
+
+RENDER.words = (part, { interesting, runs }, column) => {
+  const many = new Set(column(interesting));
+  for (const run of runs) {
+    for (const name of ['words', 'n', 'contexts', 'similarity', 'mev', 'mev_baseline', 'mev_rows']) run[name] = column(run[name]);
+    run.place = new Map(run.words.map((word, i) => [word, i]));
+    run.mevPlace = new Map(Array.from(run.mev_rows, (row, i) => [row, i]));
+    for (const group of ['neighbors', 'clouds'])
+      if (run[group]) for (const [name, reference] of Object.entries(run[group])) if (reference?.type) run[group][name] = column(reference);
+    if (run.neighbors) run.neighbors.rows = rowsBy(Array.from(run.neighbors.word, i => run.neighbors.names[i]));
+    if (run.clouds) {
+      run.clouds.rows = rowsBy(run.clouds.words);
+      run.clouds.said = row => run.clouds.sentences[run.clouds.sentence[row]];
+    }
+  }
+  const view = { run: runs[0], layer: 'mean', word: '', text: '', least: 0, cloudLayer: '' };
+  const details = element('div', {});
+  const search = element('input', { type: 'search', id: 'word', placeholder: 'type a word', 'aria-label': 'word', autocomplete: 'off', spellcheck: 'false',
+    input: () => { view.text = search.value.trim(); refill(); },
+    keydown: event => { if (event.key === 'Enter') { const first = matching()[0]; if (first !== undefined) pick(view.run.words[first]); } } });
+  const least = element('input', { type: 'number', min: 0, value: 0, 'aria-label': 'least occurrences', input: () => { view.least = +least.value || 0; refill(); } });
+  const counted = element('p', { class: 'quiet', role: 'status' });
+
+  const similarity = row => {
+    const { run, layer } = view, count = run.layers.length;
+    if (layer !== 'mean') return run.similarity[row * count + +layer];
+    let sum = 0;
+    for (let i = 0; i < count; i++) sum += run.similarity[row * count + i];
+    return sum / count;
+  };
+  const change = row => {
+    const count = view.run.layers.length, own = view.run.similarity.subarray(row * count, (row + 1) * count);
+    return own.reduce((a, b) => Math.max(a, b), -2) - own.reduce((a, b) => Math.min(a, b), 2);
+  };
+  const mev = row => {
+    const at = view.run.mevPlace.get(row), count = view.run.layers.length;
+    if (at === undefined) return NaN;
+    if (view.layer !== 'mean') return view.run.mev[at * count + +view.layer];
+    return view.run.mev.subarray(at * count, (at + 1) * count).reduce((a, b) => a + b, 0) / count;
+  };
+  const columns = [
+    { name: 'word', value: row => view.run.words[row], width: 'minmax(5rem, 1.6fr)', least: 90 },
+    { name: 'n', about: 'occurrences', value: row => view.run.n[row], numeric: true, width: 'minmax(3.6rem, 1fr)', least: 58 },
+    { name: 'self-similarity', about: 'low: the word depends on its context', value: similarity, numeric: true, width: 'minmax(9.8rem, 1.6fr)', least: 150 },
+    { name: 'change', about: 'largest less smallest self-similarity over the layers', value: change, numeric: true, width: 'minmax(5.2rem, 1fr)', least: 84 },
+    { name: 'MEV', about: 'of the words whose occurrences were kept', value: mev, numeric: true, width: 'minmax(4.2rem, 1fr)', least: 68 },
+  ];
+
+  /** Rows of the words that fit what was typed: those that begin with it before those that have it inside. */
+  function matching() {
+    const wanted = view.text.toLowerCase(), { words, n } = view.run;
+    const found = [[], [], []];
+    for (let i = 0; i < words.length; i++) {
+      if (n[i] < view.least) continue;
+      const word = words[i].toLowerCase();
+      const rank = word === wanted ? 0 : word.startsWith(wanted) ? 1 : 2;
+      if (!wanted || word.includes(wanted)) found[rank].push(i);
+    }
+    return found.flat();
+  }
+  const table = longTable({ label: 'followed words', columns, rows: [], sorted: [2, false], picked: row => show(view.run.words[row]) });
+  function refill(order) {
+    const rows = matching();
+    table.fill(rows, order);
+    const all = view.run.all > view.run.words.length ? ` of ${view.run.all.toLocaleString('en')} followed, the most interesting ones` : '';
+    counted.textContent = `${rows.length.toLocaleString('en')} ${rows.length === 1 ? 'word' : 'words'}${all}`;
+  }
+  function pick(word) {
+    const row = view.run.place.get(word);
+    if (row !== undefined && table.rows().includes(row)) table.pick(row);
+    else show(word);
+  }
+  function choiceOfLayer() {
+    const choices = [['mean', 'mean over layers'], ...view.run.layers.map((layer, i) => [String(i), layer])];
+    return choice('Layer', choices, view.layer, value => { view.layer = value; refill(); });
+  }
+  let layerControl = choiceOfLayer(); // another run has other layers
+  const order = (text, at, descending) => element('button', { type: 'button', click: () => refill([at, descending]) }, text);
+  part.append(
+    remark('Type a word, or choose one in the table. Self-similarity is raw: compare words within a layer. Of '
+      + `${many.size.toLocaleString('en')} words the neighbours and occurrences are here too, where the run has them.`),
+    controls(
+      runs.length > 1 && choice('Run', runs.map((run, i) => [String(i), run.run]), '0', value => {
+        view.run = runs[+value]; view.layer = 'mean';
+        const next = choiceOfLayer(); layerControl.replaceWith(next); layerControl = next;
+        refill();
+      }),
+      element('label', {}, 'Word', search), layerControl, element('label', {}, 'Occurrences from', least)),
+    element('div', { class: 'explorer' },
+      element('div', {}, controls(order('Most contextual', 2, false), order('Least contextual', 2, true), order('Most frequent', 1, true),
+        element('button', { type: 'button', class: 'small', click: keepTable }, 'CSV')), counted, table),
+      details));
+
+  function keepTable() {
+    const { run } = view;
+    const rows = table.rows().flatMap(row => run.layers.map((layer, i) => {
+      const at = run.mevPlace.get(row);
+      const mevOf = name => (at === undefined ? null : run[name][at * run.layers.length + i]);
+      return [run.words[row], layer, run.n[row], run.contexts[row], run.similarity[row * run.layers.length + i], mevOf('mev'), mevOf('mev_baseline')];
+    }));
+    const columns = ['word', 'layer', 'n', 'contexts', 'self_similarity', 'mev', 'mev_baseline'];
+    download(`words-${run.run}.csv`, csvOf({ columns, rows }), 'text/csv');
+  }
+
+  /** Curves of a word by layer in every run that knows it. */
+  function curves(name, word, { baseline } = {}) {
+    return runs.filter(run => shown(run.run) && run.place.has(word)).flatMap(run => {
+      const count = run.layers.length, row = run.place.get(word);
+      const at = name === 'similarity' ? row : run.mevPlace.get(row);
+      if (at === undefined) return [];
+      const line = (from, kind, suffix) => ({
+        name: run.run + suffix, colour: colourOf(run.run), place: placeOf(run.run), kind,
+        points: run.layers.map((layer, i) => ({ x: numbered(run.layers, i), y: run[from][at * count + i] })),
+      });
+      return baseline ? [line(name, 'adjusted', ''), line(baseline, 'baseline', ', chance')] : [line(name, 'adjusted', '')];
+    });
+  }
+  const labels = () => [...new Map(runs.flatMap(run => run.layers.map((layer, i) => [numbered(run.layers, i), layer])))].sort((a, b) => a[0] - b[0]);
+  const tableFrom = series => ({ columns: ['run', 'layer', 'value'], rows: series.flatMap(one => one.points.map(p => [one.name, new Map(labels()).get(p.x), p.y])) });
+
+  function show(word) {
+    view.word = word;
+    for (const old of details.querySelectorAll('figure')) redraws.delete(old.draw);
+    const told_ = runs.filter(run => run.place.has(word)).map(run => `${run.run}: ${run.n[run.place.get(word)].toLocaleString('en')}`);
+    details.replaceChildren(
+      element('h3', {}, `“${word}”`), remark(`occurrences: ${told_.join(', ')}`),
+      element('div', { class: 'figures narrow' },
+        figure({
+          name: `self-similarity-${word}`, title: 'Self-similarity', kind: 'lines',
+          chart: () => ({ xName: 'layer', yName: 'mean cosine', xLabels: labels(), zero: true, series: curves('similarity', word) }),
+          table: () => tableFrom(curves('similarity', word)),
+        }),
+        curves('mev', word).length > 0 && figure({
+          name: `mev-${word}`, title: 'Maximum explainable variance', kind: 'lines',
+          chart: () => ({ xName: 'layer', yName: 'share of variance', xLabels: labels(), zero: true, series: curves('mev', word, { baseline: 'mev_baseline' }) }),
+          table: () => tableFrom(curves('mev', word, { baseline: 'mev_baseline' })),
+        })),
+      ...cloudsOf(word), ...neighborsOf(word));
+  }
+
+  /** Where the word's occurrences lie in its own plane, at a layer. */
+  function cloudsOf(word) {
+    const known = runs.filter(run => run.clouds?.rows.has(word));
+    if (!known.length) return [];
+    const layers = longest(known.map(run => run.clouds));
+    if (!layers.includes(view.cloudLayer)) view.cloudLayer = layers.at(-1);
+    const figures = element('div', { class: 'figures narrow' }, known.map(run => {
+      const { clouds } = run, rows = clouds.rows.get(word), step = clouds.layers.length;
+      const at = () => atDepth(clouds.layers, view.cloudLayer, layers);
+      const column = name => Float32Array.from(rows, row => clouds[name][row * step + at()]);
+      return figure({
+        name: `occurrences-${word}-${run.run}`, title: run.run, kind: 'points',
+        chart: () => shown(run.run) ? {
+          title: `${run.run}, layer ${clouds.layers[at()]}`, x: column('x'), y: column('y'), size: 4.5,
+          colour: (i, palette) => colourOf(run.run, palette),
+          hint: i => [element('strong', {}, word), sentenceOf(clouds.said(rows[i]), word)],
+          spoken: i => clouds.said(rows[i]) || word,
+        } : undefined,
+        table: () => {
+          const [x, y] = [column('x'), column('y')];
+          return {
+            columns: ['word', 'layer', 'x', 'y', 'sentence'],
+            rows: rows.map((row, i) => [word, clouds.layers[at()], x[i] * clouds.scale, y[i] * clouds.scale, clouds.said(row)]),
+          };
+        },
+      });
+    }));
+    return [element('h3', {}, 'Its occurrences'),
+      remark('Some of its occurrences on their own first two principal components. Two clouds may be two senses.'),
+      controls(choice('Layer', layers.map(layer => [layer, layer]), view.cloudLayer, layer => { view.cloudLayer = layer; drawIn(figures); })),
+      figures];
+  }
+
+  /** The words whose mean direction is nearest, layer by layer. */
+  function neighborsOf(word) {
+    const known = runs.filter(run => shown(run.run) && run.neighbors?.rows.has(word));
+    return known.flatMap(run => {
+      const rows = run.neighbors.rows.get(word);
+      const by = run.layers.map((_, layer) => rows.filter(row => run.neighbors.layer[row] === layer));
+      return [element('h3', {}, `Nearest words, ${run.run}`),
+        element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `nearest words, ${run.run}` }, element('table', {},
+          element('thead', {}, element('tr', {}, element('th', {}, 'layer'), element('th', {}, 'nearest first, with the cosine of the centred mean directions'))),
+          element('tbody', {}, by.map((own, layer) => own.length > 0 && element('tr', {}, element('td', {}, run.layers[layer]),
+            element('td', {}, own.map(row => {
+              const name = run.neighbors.names[run.neighbors.neighbor[row]];
+              const go = () => { search.value = ''; view.text = ''; refill(); pick(name); };
+              return element('button', { class: 'small', type: 'button', click: go }, `${name} ${told(run.neighbors.cosine[row])}`);
+            })))))))];
+    });
+  }
+
+  refill();
+  const first = table.rows()[0];
+  if (first !== undefined) show(view.run.words[first]);
+};
+
+/** Rows by their word. */
+function rowsBy(words) {
+  const found = new Map();
+  words.forEach((word, row) => { if (!found.has(word)) found.set(word, []); found.get(word).push(row); });
+  return found;
+}
+
+/** Where a layer stands on an axis: its number, one before the first for the bare table, its place for other names. */
+function numbered(layers, i) {
+  if (!layers.every(layer => /^\d+$/.test(layer) || layer === 'table')) return i;
+  return layers[i] === 'table' ? -1 : +layers[i];
+}

@@ -1,0 +1,106 @@
+"use strict";
+// Everything that comes from the run is put in as text, never as markup.
+const at = (id) => document.getElementById(id);
+const PAGE = 50;
+const state = { layer: "", sort: "n", order: "down", search: "", offset: 0, total: 0, columns: [] };
+let asked = 0;
+
+async function ask(path, query = {}) {
+  const answer = await fetch(path + "?" + new URLSearchParams(query));
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.error);
+  return found;
+}
+
+function cell(kind, text) {
+  const made = document.createElement(kind);
+  made.textContent = text;
+  return made;
+}
+
+function button(text, act) {
+  const made = cell("button", text);
+  made.type = "button";
+  made.addEventListener("click", act);
+  return made;
+}
+
+const shown = (value) =>
+  value === null ? "" : Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(3);
+const plain = (name) => name.replaceAll("_", " ");
+
+function drawHead() {
+  at("head").replaceChildren(...["word", ...state.columns].map((name) => {
+    const heading = document.createElement("th");
+    const here = name === state.sort;
+    heading.setAttribute("aria-sort", here ? (state.order === "down" ? "descending" : "ascending") : "none");
+    const mark = here ? (state.order === "down" ? " ▾" : " ▴") : "";
+    heading.append(button(plain(name) + mark, () => {
+      state.order = here && state.order === "down" ? "up" : here ? "down" : name === "word" ? "up" : "down";
+      state.sort = name;
+      state.offset = 0;
+      load();
+    }));
+    return heading;
+  }));
+}
+
+async function load() {
+  const mine = ++asked;
+  const { layer, sort, order, search, offset } = state;
+  const found = await ask("/api/words", { layer, sort, order, search, offset, limit: PAGE });
+  if (mine !== asked) return; // a later question is on its way
+  state.total = found.total;
+  drawHead();
+  at("body").replaceChildren(...found.rows.map((row) => {
+    const line = document.createElement("tr");
+    const first = document.createElement("td");
+    first.append(button(row.word, () => openWord(row.word)));
+    line.append(first, ...state.columns.map((name) => cell("td", shown(row[name]))));
+    return line;
+  }));
+  const last = Math.min(offset + PAGE, found.total);
+  at("where").textContent = found.total
+    ? `${(offset + 1).toLocaleString("en")} to ${last.toLocaleString("en")} of ${found.total.toLocaleString("en")}`
+    : "no such word";
+  at("back").disabled = offset === 0;
+  at("on").disabled = last >= found.total;
+}
+
+async function openWord(word) {
+  const found = await ask("/api/word", { word });
+  at("one").hidden = false;
+  at("word").textContent = found.word;
+  at("picture").src = "/api/word.svg?" + new URLSearchParams({ word });
+  at("picture").alt = `self-similarity and MEV of ${found.word} by layer; the table below has the numbers`;
+  at("one-head").replaceChildren(...["layer", ...state.columns].map((name) => cell("th", plain(name))));
+  at("one-body").replaceChildren(...found.layers.map((layer, place) => {
+    const line = document.createElement("tr");
+    line.append(cell("td", layer), ...state.columns.map((name) => cell("td", shown(found[name][place]))));
+    return line;
+  }));
+  at("sentences").replaceChildren(...found.sentences.map((text) => cell("li", text)));
+  at("one").scrollIntoView({ block: "nearest" });
+}
+
+async function start() {
+  const run = await ask("/api/run");
+  state.columns = run.columns;
+  state.layer = run.layers[run.layers.length - 1];
+  document.title = at("name").textContent = run.name;
+  at("about").textContent = `${run.words.toLocaleString("en")} words at ${run.layers.length} layers; ${run.folder}`;
+  at("layer").replaceChildren(...run.layers.map((layer) => cell("option", layer)));
+  at("layer").value = state.layer;
+  at("layer").addEventListener("change", () => { state.layer = at("layer").value; load(); });
+  let wait;
+  at("search").addEventListener("input", () => {
+    clearTimeout(wait);
+    wait = setTimeout(() => { state.search = at("search").value; state.offset = 0; load(); }, 150);
+  });
+  at("asked").addEventListener("submit", (event) => event.preventDefault());
+  at("back").addEventListener("click", () => { state.offset = Math.max(0, state.offset - PAGE); load(); });
+  at("on").addEventListener("click", () => { state.offset += PAGE; load(); });
+  await load();
+}
+
+start().catch((error) => { at("about").textContent = error.message; });

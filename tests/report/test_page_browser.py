@@ -1,0 +1,353 @@
+"""The page in a real browser: it opens from disk, every control works, nothing is asked for, nothing is executed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limbeck.report.page import report
+from limbeck.tables import write_csv, write_parquet
+
+pytestmark = pytest.mark.browser
+
+LAYERS = ["0", "1", "2", "3"]
+HOSTILE = "<img src=x onerror=\"document.title='taken'\">"
+WORDS = [
+    HOSTILE,
+    "</script><script>document.title='taken'</script>",
+    "bank",
+    "river",
+    *(f"word{i}" for i in range(3000)),
+]
+WAITED = 15_000  # milliseconds for what a fast machine does at once
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("no Chromium is installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of two measured runs, a paper, an evaluation, a probing before and after, and a fine-tuning."""
+    folder = tmp_path_factory.mktemp("page")
+    runs = [
+        _measured(folder / "a", "first", 0),
+        _measured(folder / "b", HOSTILE, 1),
+        _paper(folder / "paper"),
+        _evaluation(folder / "scored"),
+        _probing(folder / "before", "before"),
+        _probing(folder / "after", "after"),
+        _finetuning(folder / "tuned"),
+    ]
+    return report(*runs, out=folder / "<b>page & 'more'.html", title="<i>title</i>")
+
+
+@pytest.fixture
+def page(browser: Any, path: Path) -> Iterator[Any]:
+    """The page, open and ready; afterwards, nothing may have gone wrong and nothing been asked for."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True, color_scheme="light")
+    context.set_default_timeout(WAITED)
+    opened, wrong, asked = context.new_page(), [], []
+    opened.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(path.as_uri())
+    opened.wait_for_selector("html[data-ready]", state="attached")
+    yield opened
+    assert wrong == []
+    outside = [url for url in asked if not url.startswith(("data:", "blob:", "file:"))]
+    assert outside == []
+    assert [url for url in asked if url.startswith("file:")] == [path.as_uri()]
+    assert opened.title().startswith("<i>title</i>")
+    context.close()
+
+
+def test_all_sections_are_there_and_input_is_text(page: Any) -> None:
+    assert page.eval_on_selector_all("main section", "all => all.map(one => one.id)") == [
+        "overview", "findings", "layers", "frequency", "spectrum", "space", "words", "scores", "probes", "training",
+    ]  # fmt: skip
+    assert page.inner_text("h1") == "<i>title</i>"
+    assert page.locator("img, iframe, h1 i").count() == 0
+    assert page.inner_text("#overview .card:nth-child(2) h3").strip() == HOSTILE
+    assert page.locator("figure svg[aria-label], figure canvas[aria-label]").count() == page.locator("figure").count()
+
+
+def test_controls_of_the_layers_change_the_drawings(page: Any) -> None:
+    figure = page.locator('[data-figure="self_similarity"]')
+    keys = figure.locator(".legend span")
+    assert keys.all_inner_texts() == ["first", HOSTILE]
+    page.get_by_label("all three").check()
+    assert keys.count() == 6
+    assert keys.nth(1).inner_text() == "first, raw"
+    page.get_by_label("raw and baseline").check()
+    assert keys.count() == 4
+    page.get_by_label("depth (first to last)").check()
+    assert "depth" in figure.locator("svg").first.text_content()
+    before = figure.locator(".drawing svg").inner_html()
+    page.locator("#layers").get_by_label("logarithmic").check()
+    assert figure.locator(".drawing svg").inner_html() != before
+    page.locator("#layers details.more summary").click()
+    page.wait_for_selector('[data-figure="isoscore"] svg')
+    figure.locator("details summary").click()
+    figure.locator("tbody tr").first.wait_for()
+    cells = figure.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert cells[:5] == ["first", "0", "0.500", "0.400", "0.100"]
+
+
+def test_a_run_can_be_hidden_everywhere(page: Any) -> None:
+    keys = page.locator('[data-figure="self_similarity"] .legend span')
+    box = page.locator('.runs input[data-run="first"]')
+    box.uncheck()
+    assert keys.all_inner_texts() == [HOSTILE]
+    assert page.locator("#space figure:visible").count() == 1
+    page.locator('.runs input[data-run="first"]').check()
+    assert keys.count() == 2
+
+
+def test_theme_by_preference_and_by_button(browser: Any, page: Any, path: Path) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    page.get_by_role("button", name="Switch to dark colours").click()
+    dark = page.evaluate(paper)
+    assert dark != light
+    assert page.locator('[data-figure="anisotropy"] svg rect').first.get_attribute("fill") == "#14171b"
+    context = browser.new_context(color_scheme="dark", viewport={"width": 360, "height": 700})
+    phone = context.new_page()
+    phone.goto(path.as_uri())
+    phone.wait_for_selector("html[data-ready]", state="attached", timeout=WAITED)
+    assert phone.evaluate(paper) == dark
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360  # nothing sticks out on a phone
+    context.close()
+
+
+def test_files_can_be_kept(page: Any, path: Path) -> None:
+    figure = page.locator('[data-figure="self_similarity"]')
+    kept = {}
+    for form in ("CSV", "SVG", "PNG"):
+        with page.expect_download() as waiting:
+            figure.get_by_role("button", name=f"as {form}").click()
+        file = waiting.value.path()
+        assert waiting.value.suggested_filename == f"self_similarity.{form.lower()}"
+        kept[form] = file.read_bytes()
+    lines = kept["CSV"].decode().splitlines()
+    assert lines[0] == "run,layer,value,baseline,adjusted,low,high"
+    assert lines[1].split(",")[:5] == ["first", "0", "0.5", "0.4", "0.1"]
+    assert len(lines) == 1 + 2 * len(LAYERS)
+    assert kept["SVG"].startswith(b"<svg")
+    assert b"<img" not in kept["SVG"]
+    assert kept["PNG"].startswith(b"\x89PNG")
+    with page.expect_download() as waiting:
+        page.locator('[data-figure="space-first"]').get_by_role("button", name="as PNG").click()
+    assert waiting.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_charts_are_read_by_arrow_keys(page: Any) -> None:
+    drawing = page.locator('[data-figure="anisotropy"] .drawing')
+    drawing.locator("svg").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert drawing.locator(".hint").inner_text().startswith("layer 1")
+    assert page.inner_text("#said").startswith("layer 1: first")
+    page.keyboard.press("End")
+    assert drawing.locator(".hint").inner_text().startswith("layer 3")
+    page.keyboard.press("Escape")
+    assert not drawing.locator(".hint").is_visible()
+    heat = page.locator('[data-figure="probes-classes-before"] .drawing')
+    heat.locator("svg").first.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    assert heat.locator(".hint").inner_text().split("\n")[0] == "0.350"
+    points = page.locator('[data-figure="space-first"] .drawing')
+    points.locator("canvas").focus()
+    page.keyboard.press("ArrowRight")
+    assert "a sentence" in points.locator(".hint").inner_text()
+    dots = page.locator('[data-figure="scores-scored: spearman"] .drawing')
+    dots.locator("svg").first.focus()
+    page.keyboard.press("End")
+    assert "b: 0.600" in dots.locator(".hint").inner_text()
+    assert "**" in dots.locator(".hint").inner_text()
+
+
+def test_a_pointer_shows_the_word_and_its_sentence(page: Any) -> None:
+    canvas = page.locator('[data-figure="space-first"] canvas')
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    hint = page.locator('[data-figure="space-first"] .hint')
+    for step in range(40):  # the points lie on a diagonal
+        page.mouse.move(box["x"] + box["width"] / 2 + step, box["y"] + box["height"] / 2 - step)
+        if hint.is_visible():
+            break
+    assert "a sentence" in hint.inner_text()
+    page.locator("#space input[type=search]").fill("bank")
+    page.locator("#space input[type=range]").focus()
+    page.keyboard.press("ArrowLeft")
+    assert page.inner_text('[data-figure="space-first"] h3') == "first, layer 2"
+
+
+def test_the_word_explorer(page: Any) -> None:
+    body = page.locator("#words .body")
+    first = page.locator("#words .row").first
+    drawn = page.locator("#words .row").count()
+    assert drawn < 60  # of three thousand
+    page.get_by_role("button", name="Most frequent").click()
+    assert first.locator("div").first.inner_text() == WORDS[-1]
+    page.get_by_role("button", name="Least contextual").click()
+    assert first.locator("div").first.inner_text() == WORDS[0]
+    body.evaluate("one => { one.scrollTop = one.scrollHeight; }")
+    page.wait_for_selector('#words .row[aria-rowindex="3004"]')
+    assert page.locator("#words .row").count() < 60
+    page.locator("#word").fill("riv")
+    assert page.locator("#words .row").count() == 1
+    page.locator("#word").press("Enter")
+    assert page.locator("#words h3").first.inner_text() == "“river”"
+    page.wait_for_selector('[data-figure="self-similarity-river"] .legend span')
+    assert page.locator('[data-figure="self-similarity-river"] .legend span').all_inner_texts() == ["first", HOSTILE]
+    page.wait_for_selector('[data-figure="occurrences-river-first"] canvas')
+    page.get_by_role("button", name="bank 0.750").first.click()
+    assert page.locator("#words h3").first.inner_text() == "“bank”"
+    page.locator("#word").fill("")
+    body.focus()
+    for key in ("Home", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    assert page.locator('#words .row[aria-selected="true"]').get_attribute("aria-rowindex") == "3"
+    page.locator("#words").get_by_role("columnheader", name="word").click()
+    assert page.locator("#words").get_by_role("columnheader", name="word").get_attribute("aria-sort") == "ascending"
+    page.locator("#words").get_by_label("Run").select_option("1")
+    assert "3,004 words" in page.inner_text("#words")
+    page.locator("#words").get_by_label("Layer").first.select_option("2")
+    page.locator("#words").get_by_label("least occurrences").fill("2000")
+    assert "3,004 words" not in page.inner_text("#words")
+
+
+def test_controls_of_the_other_sections(page: Any) -> None:
+    claims = page.locator("#findings .claims > li")
+    assert claims.count() == 2
+    page.locator("#findings select").select_option("not held")
+    assert claims.count() == 1
+    assert "✗ not held" in claims.first.inner_text()
+    page.locator("#frequency select").select_option("mev")
+    assert "maximum explainable variance" in page.locator("#frequency svg").first.text_content()
+    page.locator("#spectrum select").select_option("1")
+    assert page.locator('[data-figure="dimensions-first"] h3').inner_text() == "first, layer 1"
+    page.locator("#probes select").first.select_option("before")
+    assert page.inner_text('[data-figure="probes-classes-after"] h3') == "after less before"
+    cells = page.locator('[data-figure="probes-classes-after"] svg').first.text_content()
+    assert "+.10" in cells
+    with page.expect_download() as waiting:
+        page.locator("#findings button", has_text="CSV").click()
+    assert "it is so" in waiting.value.path().read_text(encoding="utf-8")
+
+
+def test_the_keyboard_reaches_everything_and_paper_gets_the_figures(page: Any) -> None:
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    seen = []
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.tagName"))
+        assert page.evaluate(outline) != "none"
+    assert {"BUTTON", "A", "INPUT"} <= set(seen)
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert page.locator('[data-figure="self_similarity"] .drawing svg').is_visible()
+    assert len(page.pdf()) > 20_000
+
+
+# --- runs made of numbers -------------------------------------------------------------------------------------------
+
+
+def _started(path: Path, **told: Any) -> Path:
+    path.mkdir()
+    (path / "run.json").write_text(json.dumps(told))
+    return path
+
+
+def _measured(path: Path, name: str, seed: int) -> Path:
+    _started(path, command="measure", name=name, dim=8, layers=LAYERS)
+    names = ("layer", "measure", "value", "baseline", "adjusted", "n", "low", "high", "note")
+    rows = []
+    for i, layer in enumerate(LAYERS):
+        rows.append((layer, "self_similarity", 0.5 + 0.1 * i, 0.4, 0.1 + 0.1 * i, 5, 0.4, 0.9, ""))
+        rows.append((layer, "anisotropy", 0.2 + 0.1 * i + seed, None, None, 5, 0.1, 0.9 + seed, ""))
+        rows.append((layer, "isoscore", 0.3, None, None, 5, None, None, ""))
+    write_csv(path / "layers.csv", dict(zip(names, zip(*rows, strict=True), strict=True)))
+    bands = [(layer, 5 * 2**b, 10 * 2**b, 9, 0.5, 0.6) for layer in LAYERS for b in range(3)]
+    names = ("layer", "from", "below", "words", "self_similarity", "mev")
+    write_csv(path / "frequency.csv", dict(zip(names, zip(*bands, strict=True), strict=True)))
+    by_layer = {"layer": [layer for layer in LAYERS for _ in range(8)]}
+    places = np.tile(np.arange(8), 4)
+    write_parquet(path / "spectra.parquet", by_layer | {"index": places, "centered": 2.0 ** -places.astype(float)})
+    write_parquet(path / "dimensions.parquet", by_layer | {"dimension": places, "share": 1.0 / (1 + places)})
+    count = len(WORDS)
+    by_word = {"word": [word for word in WORDS for _ in LAYERS], "layer": LAYERS * count}
+    similarity = np.repeat(np.linspace(0.9, 0.1, count), 4)
+    n = np.repeat(np.arange(count) + 5, 4)
+    mev = np.full(count * 4, 0.7)
+    columns = {"n": n, "contexts": n, "self_similarity": similarity, "mev": mev, "mev_baseline": mev}
+    write_parquet(path / "words.parquet", by_word | columns)
+    some = 200 * 4
+    few = {name: column[:some] for name, column in by_word.items()} | {"sentence": ["a sentence of bank"] * some}
+    line = np.repeat(np.arange(200.0), 4)
+    write_parquet(path / "sample.parquet", few | {"x": line, "y": line})
+    near = [WORDS[2] if word != WORDS[2] else WORDS[3] for word in few["word"]]
+    told = {"word": few["word"], "layer": few["layer"], "rank": [1] * some, "neighbor": near}
+    write_parquet(path / "neighbors.parquet", told | {"cosine": [0.75] * some})
+    write_parquet(path / "clouds.parquet", few | {"occurrence": [0] * some, "x": line, "y": -line})
+    return path
+
+
+def _paper(path: Path) -> Path:
+    path.mkdir()
+    judged = {"models": {"first": {"verdict": "held", "why": HOSTILE}}, "published_by_the_same_rule": {}}
+    claims = [
+        {"id": "F1", "claim": "it is so", "where": "§1", "rule": "a > b", "verdict": "held", "why": "3 > 2", **judged},
+        {"id": "F2", "claim": HOSTILE, "where": "§2", "rule": None, "verdict": "not held", "why": "", **judged},
+    ]
+    told = {"paper": {"id": "p1999", "title": "A paper", "citation": "A. Author"}, "findings": claims}
+    (path / "findings.json").write_text(json.dumps(told))
+    return path
+
+
+def _evaluation(path: Path) -> Path:
+    _started(path, command="evaluate", settings={}, tasks=[{"name": "t"}], targets=[{"name": "a"}, {"name": "b"}])
+    same = {"task": ["t", "t"], "subset": ["", ""], "metric": ["spearman"] * 2, "aggregation": ["pooled"] * 2}
+    numbers = {"value": [0.4, 0.6], "low": [0.3, 0.5], "high": [0.5, 0.7], "n": [9, 9]}
+    write_csv(path / "scores.csv", {"target": ["a", "b"], **same, **numbers})
+    compared = {"difference": [0.2], "low": [0.1], "high": [0.3], "p": [0.002], "p_holm": [0.004]}
+    write_csv(path / "comparisons.csv", {"task": ["t"], "target": ["b"], "other": ["a"], **compared})
+    return path
+
+
+def _probing(path: Path, name: str) -> Path:
+    _started(path, command="probe", model=name)
+    more = 0.1 if name == "after" else 0.0
+    same = {"space": ["context"] * 4, "level": ["context"] * 4, "probe": ["mlp"] * 4, "context": ["all"] * 4}
+    scored = {"layer": LAYERS, "side": ["test"] * 4, "f1": [0.2, 0.3, 0.4, 0.5], "low": [0.1] * 4, "high": [0.6] * 4}
+    write_csv(path / "scores.csv", same | scored)
+    classes = {"layer": ["0", "1"] * 2, "class": ["food", "food", "body", "body"]}
+    write_csv(path / "classes.csv", same | classes | {"f1": [0.2 + more, 0.25 + more, 0.3 + more, 0.35 + more]})
+    return path
+
+
+def _finetuning(path: Path) -> Path:
+    _started(path, command="finetune", name="tuned")
+    write_csv(path / "steps.csv", {"step": [1, 2, 3], "epoch": [1, 1, 1], "loss": [0.9, 0.8, 0.7]})
+    write_csv(path / "dev.csv", {"step": [1, 3], "accuracy": [0.5, 0.6]})
+    heads = {"layer": ["1", "1", "2", "2"], "head": ["1", "2"] * 2, "similarity": [1.0, 0.9, 0.8, 0.7]}
+    write_csv(path / "attention.csv", heads)
+    return path
