@@ -13,7 +13,7 @@ PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint 
 export TOKENIZERS_PARALLELISM := false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format wheel bench docs reproduce clean
+.PHONY: help demo test test-all check format wheel bench docs pages reproduce clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,10 +44,14 @@ wheel: $(VENV)/.dev  ## build the wheel into dist/ and try it in an empty enviro
 bench: $(VENV)/.dev  ## speed and memory, side by side with the peers
 	$(PY) -m benchmarks.all $(ARGS)
 
-docs: $(VENV)/.dev  ## write the generated pages of docs/ anew
+docs: $(VENV)/.dev  ## build the documentation as a site into site/, which needs no network; a broken link fails
+	$(VENV)/bin/mkdocs build --strict --quiet $(ARGS)
+	@echo "The site: site/index.html; for its search, $(PY) -m http.server --directory site"
+
+pages: $(VENV)/.dev  ## write the generated pages of docs/ anew, from docstrings
 	$(PY) -m docs.generate $(ARGS)
 
-reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks, TEXT=text for gupta2021)
+reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks, TEXT=text and TUNED=fine-tuned models for gupta2021, MODEL=one more for zhao2020)
 	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase $(if $(DATA),--data $(DATA)) --out runs/ethayarajh2019 \
 	    --existing resume --page docs/architecture.md $(ARGS)
 	$(VENV)/bin/limbeck reproduce rajaee2021 --lowercase $(if $(DATA),--data $(DATA)) --out runs/rajaee2021 \
@@ -56,10 +60,13 @@ reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write do
 	    --out runs/bis2021 --existing replace --page docs/bis2021.md
 	$(VENV)/bin/limbeck reproduce gupta2021 $(if $(DATA),--data $(DATA)) $(if $(TEXT),--corpus $(TEXT)) \
 	    --model mini-bert --max-train 600 --starts 2 --sentences 4000 --out runs/gupta2021 \
-	    --existing resume --page docs/gupta2021.md
+	    $(if $(TUNED),--fine-tuned $(TUNED)) --existing resume --page docs/gupta2021.md
+	$(VENV)/bin/limbeck reproduce zhao2020 --lowercase $(if $(DATA),--data $(DATA)) \
+	    $(if $(MODEL),--model mini-bert mini-gpt2 mini-elmo $(MODEL) --not-tuned $(MODEL)) --out runs/zhao2020 \
+	    --existing resume --page docs/zhao2020.md
 
 clean:  ## remove the environment, caches and builds (results in runs/ stay)
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests tools docs benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment: one stamp for what a user needs, one for what a developer needs.

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+
+# parallel processes are told that a window is 80 columns wide; output goes to no window here
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session", autouse=True)

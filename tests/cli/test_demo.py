@@ -10,6 +10,7 @@ import pytest
 from limbeck.cli import main
 from limbeck.corpus.sample import sample_path
 from limbeck.encoders.miniatures import MINIATURES
+from limbeck.report.strongest import strongest
 
 
 @pytest.fixture
@@ -33,7 +34,12 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         for name in MINIATURES:
             assert f"{name}: " in said
         assert "demo/figures/self_similarity.png" in said
-    assert sorted(path.name for path in Path("demo").iterdir()) == ["figures", *sorted(MINIATURES)]
+        assert "The report, to be opened in a browser: demo/report.html" in said
+        told = strongest([Path("demo", name) for name in MINIATURES])
+        assert len(told) == 3
+        for number, one in enumerate(told, 1):
+            assert f"{number}. {one.sentence}" in " ".join(said.split())
+    assert sorted(path.name for path in Path("demo").iterdir()) == ["figures", *sorted(MINIATURES), "report.html"]
     for name in MINIATURES:
         assert Path("demo", name, "layers.csv").exists()
         assert not Path("demo", name, "state").exists()

@@ -45,12 +45,13 @@ def test_figures_are_told_where_they_are(
     assert "perplexity 99 a word" in gpt2
     assert " - " in elmo
     assert main(["models", "--json"]) == 0
-    assert [one["figures"] for one in json.loads(capsys.readouterr().out)] == [*list(figures.values())[:2], {}]
+    told = json.loads(capsys.readouterr().out)["models"]
+    assert [one["figures"] for one in told] == [*list(figures.values())[:2], {}]
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["models"]
     assert [one["name"] for one in found] == list(MINIATURES)
     keys = {"name", "kind", "layers", "width", "parameters", "size", "figures", "licence"}
     assert all(set(one) == keys for one in found)

@@ -140,6 +140,8 @@ def test_all_options_are_told() -> None:
         for name in (
             "measure.md",
             "encode.md",
+            "merge.md",
+            "plans.md",
             "repair.md",
             "distill.md",
             "evaluate.md",
@@ -151,6 +153,10 @@ def test_all_options_are_told() -> None:
             "reproduce.md",
             "models.md",
             "vectors.md",
+            "report.md",
+            "compare.md",
+            "serve.md",
+            "terminal.md",
         )
     )
     for action in build_parser()._actions:
@@ -262,5 +268,6 @@ def test_examples_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(sys, "argv", [str(example)])  # not pytest's own
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.strip()

@@ -36,7 +36,8 @@ def test_the_folder_holds_what_it_should(folder: Path) -> None:
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert files == {
         "run.json", "layers.csv", "frequency.csv", "words.parquet", "spectra.parquet", "dimensions.parquet",
-        "sample.parquet", "state/plan.npz", "state/accumulators.npz",
+        "sample.parquet", "neighbors.parquet", "clouds.parquet", "report.html",
+        "state/plan.npz", "state/texts.npz", "state/parts/000000-000001.npz",
     }  # fmt: skip
     assert [path.name for path in folder.parent.iterdir()] == ["run"]
 

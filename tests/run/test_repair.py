@@ -68,10 +68,13 @@ def assert_same_tables(one: Path, other: Path) -> None:
 def test_the_folder_holds_what_it_should(folder: Path) -> None:
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     measured = ("run.json", "layers.csv", "frequency.csv", "words.parquet", "spectra.parquet", "dimensions.parquet")
+    explored = ("sample.parquet", "neighbors.parquet", "clouds.parquet")
+    state = ("plan", "texts", "parts/000000-000001")
     assert files == {
-        "run.json", "local.csv", "space.csv", "space.parquet", *(f"repairs/{layer}.safetensors" for layer in LAYERS),
-        *(f"{part}/{name}" for part in ("before", "after") for name in (*measured, "sample.parquet")),
-        *(f"state/{part}/{name}.npz" for part in ("before", "after") for name in ("plan", "accumulators")),
+        "run.json", "report.html", "local.csv", "space.csv", "space.parquet",
+        *(f"repairs/{layer}.safetensors" for layer in LAYERS),
+        *(f"{part}/{name}" for part in ("before", "after") for name in (*measured, *explored)),
+        *(f"state/{part}/{name}.npz" for part in ("before", "after") for name in state),
     }  # fmt: skip
     assert [path.name for path in folder.parent.iterdir()] == ["run"]
 

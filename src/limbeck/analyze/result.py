@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from limbeck.shown import Tabular
+
 Row = dict[str, Any]
 Columns = dict[str, list[Any]]
 
@@ -53,7 +55,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class Analysis(Tabular):
     """What was found for one model.
 
     what      structure, pairs, tense, frequency or clusters
@@ -74,6 +76,13 @@ class Analysis:
     settings: Mapping[str, Any] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def title(self) -> str:
+        return f"{self.model}: {self.what}"
+
+    def columns(self) -> Columns:
+        """The claims; `.tables` has the numbers behind them."""
+        return columns_of([claim.row() for claim in self.claims])
 
     def rows(self, table: str) -> list[Row]:
         """A table row by row."""

@@ -11,22 +11,37 @@ from collections.abc import Sequence
 from limbeck import __version__
 from limbeck.cli import (
     analyze,
+    compare,
+    completion,
     convert,
     demo,
     distill,
+    doctor,
     encode,
     evaluate,
     finetune,
     measure,
+    merge,
     models,
+    plan,
     probe,
     repair,
+    report,
     reproduce,
+    run,
+    serve,
 )
+from limbeck.cli.options import add_common_options
+from limbeck.cli.output import as_json, recorded
 from limbeck.cli.process import prepare_process
+from limbeck.cli.torchrun import refuse_torchrun
 from limbeck.errors import LimbeckError
+from limbeck.remote import urls_among
 
-COMMANDS = (measure, encode, repair, distill, evaluate, analyze, probe, finetune, reproduce, convert, models, demo)
+COMMANDS = (
+    measure, encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce, report,
+    serve, convert, models, demo, doctor, completion,
+)  # fmt: skip
 
 EPILOG = """\
 examples:
@@ -35,6 +50,8 @@ examples:
   limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
   limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert
   limbeck measure --model bert-base-cased gpt2 --corpus 'texts/*.txt.gz' --out runs/two
+  limbeck run plan.toml
+  limbeck merge parts/1 parts/2 --out runs/whole
   limbeck encode --model ./my-model --corpus text.txt --out vectors
   limbeck measure --vectors vectors --out runs/again
   limbeck repair --model mini-bert --corpus sample --method cluster --out runs/repaired
@@ -42,8 +59,12 @@ examples:
   limbeck analyze frequency --model mini-bert --out runs/frequency
   limbeck evaluate mini-bert --tasks sts --data data --out runs/sts
   limbeck probe --model mini-bert --data sample --min-words 5 --out runs/probe
+  limbeck compare runs/before runs/after
   limbeck convert vectors vectors.bin
   limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
+  limbeck report runs/demo --out report.html
+  limbeck doctor
+  limbeck completion bash
 
 `limbeck COMMAND --help` tells more about each.
 """
@@ -61,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         own = command.add_parser(commands)
         own.set_defaults(run=command.run)
-        own.add_argument("--debug", action="store_true", help="show the whole traceback when something goes wrong")
+        add_common_options(own)
     return parser
 
 
@@ -70,28 +91,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     options.typed = list(sys.argv[1:] if arguments is None else arguments)
     prepare_process()
+    with recorded(options.json) as told:
+        status, error = _attempt(options)
+    if options.json:
+        facts = {"command": options.command, "status": status, **({"error": error} if error else {}), **told}
+        try:
+            print(as_json(facts), flush=True)
+        except BrokenPipeError:
+            _give_up_printing()
+            return 1
+    return status
+
+
+def _attempt(options: argparse.Namespace) -> tuple[int, str]:
+    """The command's exit status, and what was wrong, which is told on standard error."""
     try:
+        refuse_torchrun(options.command)
+        vars(options).update(urls_among(vars(options)))
         status = int(options.run(options) or 0)
         sys.stdout.flush()  # what cannot be printed should be found here, not when Python ends
-        return status
+        return status, ""
     except KeyboardInterrupt:
         print("\nlimbeck: stopped.", file=sys.stderr)
-        return 130
+        return 130, "stopped"
     except BrokenPipeError:
         _give_up_printing()
-        return 1
+        return 1, ""
     except LimbeckError as error:
         if options.debug:
             raise
         print(f"limbeck: {error}", file=sys.stderr)
-        return error.exit_status
+        return error.exit_status, str(error)
     except (OSError, MemoryError, RuntimeError) as error:
         if options.debug:
             raise
-        print(f"limbeck: {_plainly(error)} (--debug shows where)", file=sys.stderr)
+        told = _plainly(error)
+        print(f"limbeck: {told} (--debug shows where)", file=sys.stderr)
         if isinstance(error, OSError):
             _give_up_printing()
-        return 1
+        return 1, told
 
 
 def _give_up_printing() -> None:

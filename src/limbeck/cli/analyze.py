@@ -130,7 +130,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     run_group.add_argument("--batch-tokens", type=positive, metavar="N", help="padded pieces a batch")
     run_group.add_argument("--workers", type=count, metavar="N", help="processes that split and tokenise")
-    run_group.add_argument("--quiet", action="store_true", help="no progress")
     return parser
 
 
@@ -143,8 +142,8 @@ def run(options: argparse.Namespace) -> int:
     for model in options.model or []:
         if len(options.model) > 1 and not is_static(model):  # the last should not be refused when the first is done
             check_model(model)
-    asked = {**vars(options), "run": None, "out": None, "existing": None, "quiet": None, "typed": None, "debug": None}
-    asked = {name: value for name, value in asked.items() if value not in (None, False)}
+    how = ("run", "out", "existing", "quiet", "json", "typed", "debug")
+    asked = {name: value for name, value in vars(options).items() if name not in how and value not in (None, False)}
     with opened(options.out, options) as (folder, workers):
         if folder.complete:
             check_same(folder, asked)

@@ -10,16 +10,16 @@ from typing import Any
 from limbeck.analyze import Analysis, Claim
 from limbeck.analyze.result import Row
 from limbeck.analyze.tense import COMPARED, TENSE_KINDS
+from limbeck.cli.output import console as make_console
 
 Table = tuple[str, list[str], list[list[str]]]  #: title, names of columns, cells
 
 
 def print_analyses(analyses: Sequence[Analysis], out: Path) -> None:
     """A table or two a model, its claims, what repairs were fitted, what was left out, where it all is."""
-    from rich.console import Console
     from rich.table import Table as Drawn
 
-    console = Console(width=None if Console().is_terminal else 120)
+    console = make_console()
     for one in analyses:
         for title, columns, rows in TABLES[one.what](one):
             drawn = Drawn(title=f"{one.model}: {title}", title_justify="left")

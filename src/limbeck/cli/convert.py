@@ -69,7 +69,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--existing", default="fail", metavar="HOW", help="where OUT is there already: fail (default), replace"
     )
-    parser.add_argument("--quiet", action="store_true", help="only the result")
     return parser
 
 

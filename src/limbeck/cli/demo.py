@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
+import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from limbeck.cli.output import tell, width
 from limbeck.encoders.miniatures import MINIATURES
 
 
@@ -22,7 +25,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--out", type=Path, default=Path("runs/demo"), metavar="DIR", help="folder (default: runs/demo)"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress")
     return parser
 
 
@@ -43,9 +45,25 @@ def run(options: argparse.Namespace) -> int:
     status: int = measure.run(measure)
     for name in MINIATURES:  # hundreds of megabytes, and nobody goes on from a demonstration
         shutil.rmtree(out / name / "state", ignore_errors=True)
-    print(f"\nLook at {out / 'figures' / 'self_similarity.png'} and its neighbours.")
-    print("Your own model and text:  limbeck measure --model MODEL --corpus TEXT --out DIR")
+    tell_end(out)
     return status
+
+
+def tell_end(out: Path) -> None:
+    """What is strongest in the runs, where to look, and what comes next."""
+    from limbeck.report.strongest import strongest
+
+    folders = [out / name for name in MINIATURES]
+    page = out / "report.html"  # of all three, which measuring has written
+    found = strongest(folders)
+    tell(report=page, findings=[{**asdict(one), "strength": one.strength} for one in found])
+    if found:
+        print("\nWhat stands out most, by its size over the width of its 95 % interval:")
+    for number, one in enumerate(found, 1):
+        print(textwrap.fill(f"{number}. {one.sentence}", width=width(), subsequent_indent="   "))
+    print(f"\nThe report, to be opened in a browser: {page}")
+    print(f"Figures: {out / 'figures' / 'self_similarity.png'} and its neighbours")
+    print("Your own model and text: limbeck measure --model MODEL --corpus TEXT --out DIR")
 
 
 def check_out(out: Path) -> None:

@@ -20,10 +20,12 @@ from limbeck.cli.options import (
     source_options,
 )
 from limbeck.cli.running import describe, opened, started
+from limbeck.cli.torchrun import joined, launched
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
     from limbeck.distill import Distilled
+    from limbeck.distill.settings import DistillSettings
     from limbeck.run.distill_subject import Subject
     from limbeck.stream import Plan
 
@@ -47,6 +49,9 @@ training, the same as the paper did it, and going on with what was stopped:
   limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out v
   limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out v --existing resume
   limbeck distill --model mini-bert --corpus sample --method x2static,skipgram --set x2static.epochs=4 --out vectors
+
+training on several GPUs, or in several processes:
+  torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus text.txt --method x2static --out v
 """
 
 
@@ -166,6 +171,36 @@ SETTINGS = (
 
 
 def run(options: argparse.Namespace) -> int:
+    launch = launched()
+    if launch is None:
+        return make(options)
+    with joined(launch, options) as group:
+        if not group.first:
+            return take_part(options)
+        status = make(options, together=True)
+        from limbeck.run.distill_together import send_others_home
+
+        send_others_home()
+    return status
+
+
+def take_part(options: argparse.Namespace) -> int:
+    """What every process but the first does, where torchrun has started several."""
+    from limbeck.run.distill import open_subject, settings_of
+    from limbeck.run.distill_together import help_training
+
+    def subject_of() -> tuple[Subject, DistillSettings]:
+        settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
+        named = {"words": options.words, "add_words": options.add_words, "vectors": options.vectors}
+        return open_subject(options.model, options.corpus, settings, **named, **source), settings
+
+    with started(options) as workers:
+        help_training(subject_of, workers)
+    return 0
+
+
+def make(options: argparse.Namespace, *, together: bool = False) -> int:
+    """The run; `together` with other processes."""
     from limbeck.run.distill import distill_into, open_subject, settings_of, usual_method
 
     if options.model is None and options.vectors is None:
@@ -176,6 +211,12 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--preset says how the teacher reads the text, and kept vectors are past that: leave it out.")
     options.method = options.method or usual_method(options.vectors)
     settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
+    if together:
+        from limbeck.run.distill_together import check_together
+
+        check_together(settings)
+        if options.corpus == ["-"]:
+            raise UsageError("several processes cannot all read standard input: give --corpus a file.")
     named = {"words": options.words, "add_words": options.add_words, "vectors": options.vectors}
 
     def subject_of() -> Subject:

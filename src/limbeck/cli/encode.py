@@ -8,6 +8,7 @@ from typing import Any
 from limbeck.cli.options import (
     add_corpus_options,
     add_model_options,
+    add_part_options,
     add_pass_options,
     add_repair_option,
     need_source,
@@ -21,6 +22,7 @@ examples:
   limbeck encode --model bert-base-cased --corpus text.txt --out vectors
   limbeck encode --model bert-base-cased --corpus text.txt --layers 0,6,12 --keep float32 --out vectors
   limbeck encode --model bert-base-cased --corpus text.txt --repair runs/repaired --out isotropic
+  limbeck encode --model bert-base-cased --corpus text.txt --part 2/3 --out vectors-2
   limbeck measure --vectors vectors --out runs/kept
 """
 
@@ -36,6 +38,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add_model_options(parser, several=False)
     add_corpus_options(parser)
     add_repair_option(parser)
+    add_part_options(parser)
     add_pass_options(parser)
     parser.add_argument("--keep", default="float16", help="precision of the kept vectors: float16 (default) or float32")
     return parser
@@ -43,17 +46,19 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.run.encode import DTYPES, encode_source
+    from limbeck.run.parts import division_of
     from limbeck.run.sources import open_source
 
     need_source(options)
     choose(options.keep, DTYPES, what="--keep")
+    how: dict[str, Any] = {"keep": options.keep, "division": division_of(options.part, plan_of=options.plan_of)}
     if options.dry_run:
         foresee(options)
         return 0
     with opened(options.out, options) as (folder, workers):
         source = open_source(options.model, options.corpus, **source_options(options))
         complete = folder.complete
-        encode_source(source, folder, keep=options.keep, workers=workers, progress=not options.quiet)
+        encode_source(source, folder, **how, workers=workers, progress=not options.quiet)
     if complete:
         print(f"{options.out}: complete already.")
     else:

@@ -52,8 +52,9 @@ very vectors that are scored. Similarity has no training part, and needs --trans
 on another text.
 
 {METHODS_TOLD}
-DIR then holds scores.csv (every metric, aggregation and subset), comparisons.csv, run.json; with --tune also
-tuning.csv and figures/; of classification classify.csv, epochs.csv (every start and epoch) and figures/.
+DIR then holds scores.csv (every metric, aggregation and subset), comparisons.csv, items.parquet (every item, for
+limbeck compare), run.json; with --tune also tuning.csv and figures/; of classification classify.csv, epochs.csv (every
+start and epoch) and figures/.
 
 examples:
   limbeck evaluate mini-bert mini-gpt2 --tasks sts --data data
@@ -137,7 +138,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--batch-tokens", type=positive, metavar="N", help="padded pieces a batch (default: by device)")
     group.add_argument("--revision", help="branch, tag or commit of a model on the hub")
     group.add_argument("--trust-remote-code", action="store_true", help="run code that comes with the model")
-    group.add_argument("--quiet", action="store_true", help="no progress")
     return parser
 
 
@@ -333,8 +333,9 @@ def write(
     tuned: Sequence[Tuning],
 ) -> None:
     """All files of the folder but run.json."""
+    from limbeck.evaluate.items import items_table
     from limbeck.report.tuning import draw_tuning
-    from limbeck.tables import write_csv
+    from limbeck.tables import write_csv, write_parquet
 
     by_maker: dict[Any, list[Any]] = {}  # kinds that share their tables write into one
     for suite, columns in scores:
@@ -344,6 +345,9 @@ def write(
         for name, table in made.items():
             write_csv(folder / name, table)
         draw_classified(made, folder)
+    items = items_table(score for _, columns in scores for score in columns)
+    if items["task"]:
+        write_parquet(folder / "items.parquet", items)
     if compared:
         write_csv(folder / "comparisons.csv", {name: [row[name] for row in compared] for name in compared[0]})
     if tuned:
@@ -365,7 +369,7 @@ def account(
     from limbeck.cli.evaluate_summary import notes_of
     from limbeck.run.measure import versions
 
-    leave = ("run", "debug", "typed", "command", "quiet", "out", "existing", "target")
+    leave = ("run", "debug", "typed", "command", "quiet", "json", "out", "existing", "target")
     return {
         "command": "evaluate",
         "targets": [target.describe() for target in targets],

@@ -7,16 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
 from limbeck.cli.evaluate_classify import classified_table
+from limbeck.cli.output import console as make_console
+from limbeck.cli.output import tell
 from limbeck.evaluate.averages import averages, out_of_means
 from limbeck.evaluate.significance import ALPHA, smallest_p
 
 if TYPE_CHECKING:
     from limbeck.evaluate.suites import Scored, Suite
     from limbeck.evaluate.tuning import Tuning
+
+
+#: what --json says of a score
+TOLD = ("task", "target", "metric", "value", "low", "high", "n", "coverage", "dropped")
 
 
 def print_summary(
@@ -26,7 +31,13 @@ def print_summary(
     out: Path | None,
 ) -> None:
     """Scores task by task, averages by kind of task, differences from the first column, what was tuned."""
-    console = Console(width=None if Console().is_terminal else 120)
+    tell(
+        scores=[{name: getattr(score, name) for name in TOLD} for _, columns in scores for score in columns],
+        comparisons=list(compared),
+        notes=notes_of(scores),
+        out=out,
+    )
+    console = make_console()
     for one in tuned:
         console.print(tuned_table(one), markup=False)
     first = compared[0]["other"] if compared else ""  # the one that all others are compared with

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from limbeck.cli.options import (
     add_corpus_options,
     add_model_options,
+    add_part_options,
     add_pass_options,
     add_repair_option,
     count,
@@ -24,6 +25,7 @@ from limbeck.encoders.miniatures import is_miniature
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
+    from limbeck.run.parts import Division
     from limbeck.run.settings import MeasureSettings
     from limbeck.stream import Plan, Source
 
@@ -38,6 +40,7 @@ examples:
   limbeck measure --model glove.6B.300d.txt --corpus text.txt --lowercase --out runs/glove
   limbeck measure --model gpt2 --corpus sts.tsv --columns 1,2 --preset released --out runs/released
   limbeck measure --vectors vectors --out runs/kept
+  limbeck measure --model bert-base-cased --corpus text.txt --part 2/3 --out parts/2
   limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaired --out runs/isotropic
 """
 
@@ -54,6 +57,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     add_corpus_options(parser)
     parser.add_argument("--vectors", metavar="V", help="kept vectors in the place of --model and --corpus")
     add_repair_option(parser)
+    add_part_options(parser)
+    group = parser.add_argument_group("a text of its own, for `limbeck merge`")
+    group.add_argument("--vocabulary", metavar="FILE", help="words to follow, one a line, or a run that followed them")
+    group.add_argument("--first-document", type=count, metavar="N", help="number of the text's first document (0)")
     add_pass_options(parser)
     add_measure_options(parser)
     return parser
@@ -77,7 +84,7 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from limbeck.report import draw
+    from limbeck.report import draw, report
 
     need_source(options)
     settings = settings_of(options)
@@ -92,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
     if len(models) > 1 and not options.dry_run:
         draw(targets, options.out / "figures")
         print(f"figures with all models: {options.out / 'figures'}")
+        print(f"report with all models: {report(*targets, out=options.out / 'report.html')}")
     return 0
 
 
@@ -155,6 +163,14 @@ def open_for(model: str | None, settings: MeasureSettings, options: argparse.Nam
     return open_source(model, options.corpus, vectors=options.vectors, **given)
 
 
+def division_for(options: argparse.Namespace) -> Division:
+    """Whether a part of a text is measured; other commands that measure have no such options."""
+    from limbeck.run.parts import division_of
+
+    part, plan_of, vocabulary = (getattr(options, name, None) for name in ("part", "plan_of", "vocabulary"))
+    return division_of(part, plan_of=plan_of, vocabulary=vocabulary)
+
+
 def measure_into(
     target: Path, model: str | None, settings: MeasureSettings, options: argparse.Namespace, *, summary: bool = True
 ) -> None:
@@ -164,10 +180,11 @@ def measure_into(
     from limbeck.run.measure import check_same, measure_source, save
     from limbeck.run.settings import needs
 
+    division = division_for(options)
     with opened(target, options) as (folder, workers):
         source = open_for(model, settings, options)
         if folder.complete:
-            check_same(folder.state, source, settings)
+            check_same(folder.state, source, settings, division)
             print(f"{target}: complete already.")
             return
 
@@ -179,14 +196,14 @@ def measure_into(
         measured, passed = measure_source(
             source,
             settings=settings,
+            division=division,
             checkpoint=folder.state,
             workers=workers,
             progress=not options.quiet,
             on_plan=announce,
         )
-        save(
-            measured, folder.unfinished, source=source, settings=settings, passed=passed, keep_text=not options.no_text
-        )
+        how: dict[str, Any] = {"division": division, "keep_text": not options.no_text}
+        save(measured, folder.unfinished, source=source, settings=settings, passed=passed, **how)
         draw([folder.unfinished], folder.unfinished / "figures")
         folder.finish()
     if summary:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from limbeck.cli.output import tell
 from limbeck.encoders.miniatures import MINIATURES, Miniature, read_miniature
 
 EPILOG = """\
@@ -39,17 +39,14 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--json", action="store_true", help="for programs, with every held-out figure")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     found = [read_miniature(name) for name in MINIATURES]
-    if options.json:
-        print(json.dumps([asdict(one) for one in found], indent=2))
-    else:
-        print_table(found)
-        print(HOW_TO, end="")
+    tell(models=[asdict(one) for one in found])
+    print_table(found)
+    print(HOW_TO, end="")
     return 0
 
 

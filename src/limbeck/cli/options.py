@@ -78,10 +78,44 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--dry-run", action="store_true", help="say words, time, memory and disk, and stop")
     group.add_argument("--batch-tokens", type=positive, metavar="N", help="padded pieces a batch (default: by device)")
+    add_engine_options(group)
+
+
+def add_engine_options(group: argparse._ArgumentGroup) -> None:
+    """Where a pass is made, and by how many."""
     group.add_argument(
-        "--workers", type=count, metavar="N", help="processes that split and tokenise (default: by device)"
+        "--workers",
+        type=count,
+        metavar="N",
+        help="processes that split and tokenise (default: by device); with --engine ray, workers that hold the model "
+        "(default: one a GPU, else one for two cores)",
     )
-    group.add_argument("--quiet", action="store_true", help="no progress")
+    group.add_argument("--engine", default="local", metavar="E", help="local (default), or ray: see docs/scale.md")
+    group.add_argument("--address", metavar="A", help="with --engine ray: a running cluster, auto to find it")
+    group.add_argument(
+        "--gpus-per-worker",
+        type=share,
+        metavar="G",
+        help="with --engine ray: 1 where the cluster has GPUs (default), 0.5 for two on one, 0 for none",
+    )
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """What every command has; one that a command declares in its own words stays as it is."""
+    group = parser.add_argument_group("output")
+    for option, told in (
+        ("--quiet", "no progress"),
+        ("--json", "print the result as one JSON object, for programs"),
+        ("--debug", "show the whole traceback when something goes wrong"),
+    ):
+        if option not in parser._option_string_actions:
+            group.add_argument(option, action="store_true", help=told)
+
+
+def add_part_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a part of a text, for `limbeck merge`")
+    group.add_argument("--part", metavar="K/N", help="plan the whole text, read the K-th of N parts")
+    group.add_argument("--plan-of", metavar="RUN", help="take the plan of another part's run instead of making it")
 
 
 def add_repair_option(parser: argparse.ArgumentParser) -> None:
@@ -117,6 +151,8 @@ def source_options(options: argparse.Namespace) -> dict[str, Any]:
         found["units"] = "words" if options.units == "characters" else options.units
     if getattr(options, "repair", None) is not None:
         found["repair"] = options.repair
+    if getattr(options, "first_document", None):
+        found["first_document"] = options.first_document
     if getattr(options, "vectors", None) is not None and (idle := found.keys() - {"device", "repair"}):
         named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(idle))
         raise UsageError(f"--vectors were made with a model and a text; {named} comes too late: give it to encode.")
@@ -150,6 +186,27 @@ def _on_cuda(device: str) -> bool:
     import torch
 
     return torch.cuda.is_available()
+
+
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number, 0 or more, got {text!r}")
+    return value
+
+
+def rate(text: str) -> float:
+    """A learning rate."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+    if not (0 < value < 1 and math.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, got {text}")
+    return value
 
 
 def positive(text: str) -> int:

@@ -18,6 +18,7 @@ from limbeck.cli.options import (
     need_source,
     source_options,
 )
+from limbeck.cli.output import console as make_console
 from limbeck.cli.running import describe, opened, started
 
 if TYPE_CHECKING:
@@ -201,12 +202,11 @@ FREQUENCY = "R(log frequency)"
 
 def print_repaired(found: Repaired, target: Path) -> None:
     """The main measures by layer, before and after, and where it all is."""
-    from rich.console import Console
     from rich.table import Table
 
     from limbeck.repair.methods import name_of
 
-    console = Console(width=None if Console().is_terminal else 120)
+    console = make_console()
     method = name_of(found.repairs[found.layers[0]])
     table = Table(title=f"{found.name}: {method}, fitted on {found.n:,} vectors", title_justify="left")
     table.add_column("layer", justify="right")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from limbeck.cli.options import workers_for
-from limbeck.errors import Interrupted
+from limbeck.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from limbeck.run.folder import RunFolder
@@ -33,10 +33,21 @@ def opened(target: Path, options: argparse.Namespace) -> Iterator[tuple[RunFolde
 
 
 def started(options: argparse.Namespace) -> Workers:
-    """Processes that split and tokenise, on their way up while the model is loaded."""
-    from limbeck.stream.workers import Workers
+    """The workers of a pass, on their way up while the model is loaded: processes of this machine, or those of Ray."""
+    engine = getattr(options, "engine", "local")
+    if engine == "local" or options.dry_run:
+        from limbeck.stream.workers import Workers  # without torch, which takes its time
 
-    return Workers(workers_for(options)).start()
+        for name in ("address", "gpus_per_worker"):
+            if getattr(options, name, None) is not None and engine == "local":
+                raise UsageError(f"--{name.replace('_', '-')} is of --engine ray: add that, or leave it out.")
+        return Workers(workers_for(options) if engine == "local" else 0).start()
+    from limbeck.cli.process import prepare_process
+    from limbeck.stream.run import workers_of
+
+    gpus = 0 if options.gpus_per_worker is None and options.device == "cpu" else options.gpus_per_worker
+    how = {"address": options.address, "gpus_per_worker": gpus, "prepare": prepare_process}
+    return workers_of(engine, options.workers, **how).start()
 
 
 def describe(plan: Plan) -> str:

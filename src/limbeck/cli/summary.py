@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from limbeck.cli.output import add
+from limbeck.cli.output import console as make_console
 from limbeck.run.results import Measured
 from limbeck.stream import Passed
 
@@ -25,10 +27,9 @@ COLUMNS = {
 
 def print_summary(measured: Measured, passed: Passed, target: Path) -> None:
     """The main measures by layer, the most and least contextual words, what was left out, where it all is."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if Console().is_terminal else 120)
+    console = make_console()
     table = Table(title=f"{measured.name}: {measured.moments.n:,} occurrences", title_justify="left")
     table.add_column("layer", justify="right")
     for title in COLUMNS:
@@ -37,13 +38,33 @@ def print_summary(measured: Measured, passed: Passed, target: Path) -> None:
         table.add_row(layer, *(_number(getattr(measured[name], part), place) for name, part in COLUMNS.values()))
     console.print(table)
     most, least = measured.extremes()
+    add("runs", facts_of(measured, passed, target))
     console.print(f"most contextual words:  {' '.join(most)}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"least contextual words: {' '.join(least)}", markup=False, highlight=False, soft_wrap=True)
     left_out = passed.plan.dropped | passed.dropped
     if left_out:
         told = ", ".join(f"{reason} {number:,}" for reason, number in left_out.items())
         console.print(f"left out: {told}", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"{target}: tables, figures/ and run.json", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{target}: report.html, tables, figures/, run.json", markup=False, highlight=False, soft_wrap=True)
+
+
+def facts_of(measured: Measured, passed: Passed, target: Path) -> dict[str, Any]:
+    """The same for a program: every measure at every layer, whole numbers of digits."""
+    most, least = measured.extremes()
+    measures = {
+        name: {part: getattr(result, part) for part in ("value", "baseline", "adjusted", "n", "low", "high", "note")}
+        for name, result in measured.results.items()
+    }
+    return {
+        "name": measured.name,
+        "out": target,
+        "occurrences": measured.moments.n,
+        "layers": measured.layers,
+        "measures": measures,
+        "most_contextual": most,
+        "least_contextual": least,
+        "dropped": passed.plan.dropped | passed.dropped,
+    }
 
 
 def _number(values: Any, place: int) -> str:

@@ -10,11 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck.shown import Tabular
+from limbeck.sketch import Curves
+
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Tabular):
     """One measure. For x of shape (n, d) its fields are floats, for (layers, n, d) arrays of (layers,).
 
     value      raw value; NaN where it is undefined, `note` then says why
@@ -38,6 +41,26 @@ class Result:
         """value − baseline."""
         return None if self.baseline is None else self.value - self.baseline
 
+    def title(self) -> str:
+        return self.measure
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row a layer, by its place."""
+        names = [name for name in ("value", "baseline", "adjusted", "low", "high") if getattr(self, name) is not None]
+        layers = np.size(self.value)
+        found: dict[str, list[Any]] = {"layer": list(range(layers))}
+        found |= {name: np.ravel(getattr(self, name)).tolist() for name in names}
+        found["n"] = np.broadcast_to(np.asarray(self.n), layers).tolist()
+        found["note"] = [self.note] * layers if isinstance(self.note, str) else list(self.note)
+        return found
+
+    def curves(self) -> Curves | None:
+        """The value and its baseline over layers."""
+        found = self.columns()
+        lines: dict[str, Any] = {name: found[name] for name in ("value", "baseline") if name in found}
+        bands = {"value": (found["low"], found["high"])} if "low" in found and "high" in found else {}
+        return Curves([str(layer) for layer in found["layer"]], lines, bands, up=self.measure) if len(lines) else None
+
     def squeezed(self) -> Self:
         """The same with floats for its only layer."""
         names = ("value", "baseline", "low", "high")
@@ -54,6 +77,17 @@ class WordResult(Result):
     values: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (layers, words)
     counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # occurrences
     baselines: Floats | None = None  # (layers, words) where each word has a baseline of its own
+
+    def columns(self) -> dict[str, Any]:
+        """A row a word, with how often it occurs and its value at each layer, by the layer's place."""
+        named = {f"layer_{place}": values for place, values in enumerate(np.atleast_2d(self.values))}
+        return {"word": list(self.words), "n": self.counts, **named}
+
+    def curves(self) -> Curves | None:
+        """The mean over words and its baseline over layers."""
+        found = Result.columns(self)
+        lines: dict[str, Any] = {name: found[name] for name in ("value", "baseline") if name in found}
+        return Curves([str(layer) for layer in found["layer"]], lines, up=self.measure)
 
     @cached_property
     def _places(self) -> dict[str, int]:

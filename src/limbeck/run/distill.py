@@ -23,6 +23,7 @@ from limbeck.run.distill_subject import Subject
 from limbeck.run.distilling import EVERYTHING, Distillation
 from limbeck.run.folder import RunFolder
 from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_encoder, open_source, refuse_options
+from limbeck.run.steady import steady
 from limbeck.state import write_text
 from limbeck.stream import Plan
 from limbeck.stream.workers import Workers
@@ -324,11 +325,12 @@ def distill_subject(
     began = time.monotonic()
     work = Distillation(subject, settings, state, workers or Workers(), progress)
     wanted = find_wanted(tasks, data)
-    plan = work.plan_words()
-    if plan is not None and on_plan is not None:
-        on_plan(plan)
-    for name in in_order(settings):
-        work.make(name)
+    with steady(subject.source):
+        plan = work.plan_words()
+        if plan is not None and on_plan is not None:
+            on_plan(plan)
+        for name in in_order(settings):
+            work.make(name)
     made: dict[str, Distilled] = {}
     for name in settings.methods:
         for place, rows in enumerate(work.rows[name]):

@@ -22,6 +22,7 @@ from limbeck.distill.wordlist import WordList, choose_words, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.run.distill_subject import Subject, describe
+from limbeck.run.distill_together import call_others
 from limbeck.run.frequencies import EVERY_WORD
 from limbeck.run.measure import versions
 from limbeck.stream import Choice, Passed, Plan, run_pass, survey
@@ -69,8 +70,8 @@ class Distillation:
         self._missing = np.zeros(0, dtype=bool)  # words that _unseen has vectors of
         self.notes = list(subject.notes)
 
-    def plan_words(self) -> Plan | None:
-        """Read through the text once, without the teacher, and choose the words."""
+    def plan_words(self, surveyed: Plan | None = None) -> Plan | None:
+        """Read through the text once, without the teacher, and choose the words; `surveyed`: that was done already."""
         subject, settings = self.subject, self.settings
         if subject.source is None:
             self.listed = unread(subject.only or ())
@@ -90,7 +91,8 @@ class Distillation:
             told["methods that learn from words"] = predicted
             saved = Checkpoint(self.state / "plan", identity_of(subject.source, told, deduplicate=settings.deduplicate))
         known = saved.load_plan() if saved else None
-        whole = known or survey(subject.source, choice=EVERYTHING, deduplicate=settings.deduplicate, **self.how)
+        whole = known or surveyed
+        whole = whole or survey(subject.source, choice=EVERYTHING, deduplicate=settings.deduplicate, **self.how)
         # choosing among the words that were chosen before gives them again
         plan, self.listed = choose_words(
             whole,
@@ -153,15 +155,8 @@ class Distillation:
 
     def _pass(self) -> dict[str, list[Accumulator]]:
         """Read the text with the teacher once, for all methods that ask for that."""
-        assert self.plan is not None
         assert self.subject.source is not None
-        shape = Shape(len(self.subject.layers), self.subject.dim)
-        made: dict[str, list[Accumulator]] = {}
-        for name in in_order(self.settings):
-            if (ask := METHODS[name].accumulators) is not None:
-                made[name] = ask(self.plan, shape, self.settings)
-        told: dict[str, Any] = {"methods": list(made), "vocabulary": self.plan.fingerprint}
-        told |= {"over contexts": self.settings.over_contexts, "max contexts": self.settings.max_contexts}
+        made = self.asked()
         checkpoint = None if self.state is None else self.state / "pass"
         if checkpoint is not None:
             checkpoint.mkdir(parents=True, exist_ok=True)  # the plan is kept elsewhere
@@ -170,13 +165,29 @@ class Distillation:
             [accumulator for some in made.values() for accumulator in some],
             plan=self.plan,
             checkpoint=checkpoint,
-            settings=told,
+            settings=self.told(made),
             seed=self.settings.seed,
             deduplicate=self.settings.deduplicate,
             **self.how,
         )
         filled = iter(self.passed.accumulators)  # restored ones where a run goes on
         return {name: [next(filled) for _ in some] for name, some in made.items()}
+
+    def asked(self) -> dict[str, list[Accumulator]]:
+        """What the pass over the text is to fill, by method."""
+        assert self.plan is not None
+        shape = Shape(len(self.subject.layers), self.subject.dim)
+        made: dict[str, list[Accumulator]] = {}
+        for name in in_order(self.settings):
+            if (ask := METHODS[name].accumulators) is not None:
+                made[name] = ask(self.plan, shape, self.settings)
+        return made
+
+    def told(self, made: dict[str, list[Accumulator]]) -> dict[str, Any]:
+        """What the pass depends on beside source and seed."""
+        assert self.plan is not None
+        told: dict[str, Any] = {"methods": list(made), "vocabulary": self.plan.fingerprint}
+        return told | {"over contexts": self.settings.over_contexts, "max contexts": self.settings.max_contexts}
 
     def train(self, name: str) -> Rows:
         method = METHODS[name]
@@ -187,13 +198,20 @@ class Distillation:
         if first := start_of(name, self.settings):
             before = self.rows[first][-1]
             start = np.where(before.found[:, None], before.matrix, 0.0)[self.listed.first_of_row]
+        checkpoint = None if self.state is None else self.state / name
+        if method.together:
+            call_others(name, self.plan, checkpoint, start)
+        how = dict(self.how)
+        if how["workers"].engine != "local":
+            how["workers"] = how["workers"].local
+            self.notes.append(f"{name} was trained on one machine; --engine {self.how['workers'].engine} did the rest.")
         self.trained[name] = method.train(
             self.subject.source,
             self.plan,
             own_settings(name, self.settings),
-            checkpoint=None if self.state is None else self.state / name,
+            checkpoint=checkpoint,
             start=start,
-            **self.how,
+            **how,
         )
         matrix = self.trained[name].matrix
         wanted = len(self.plan.vocabulary)

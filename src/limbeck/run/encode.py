@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,9 +14,12 @@ from limbeck.distill.wordlist import tells_case
 from limbeck.encoded import Encoded
 from limbeck.errors import InputError, choose
 from limbeck.run.folder import RunFolder
+from limbeck.run.parts import Division, division_of, planned
 from limbeck.run.sources import open_source
+from limbeck.run.steady import steady
 from limbeck.stream import Choice, Source, run_pass
-from limbeck.stream.run import SHARD_UNITS
+from limbeck.stream.checkpoint import PARTS
+from limbeck.stream.run import SHARD_UNITS, identity_of
 from limbeck.stream.workers import Workers
 from limbeck.vectors import OccurrenceWriter
 from limbeck.vectors.writer import DESCRIPTION
@@ -61,6 +65,8 @@ def encode(
     out: str | Path,
     keep: Kept = "float16",
     existing: str = "fail",
+    part: str | None = None,
+    plan_of: str | Path | None = None,
     workers: int = 0,
     progress: bool = False,
     shard_units: int | None = None,
@@ -71,9 +77,10 @@ def encode(
     Duplicate texts are kept: whether they count is decided when the vectors are used.
     """
     choose(keep, DTYPES, what="--keep")
+    how: dict[str, Any] = {"keep": keep, "division": division_of(part, plan_of=plan_of), "shard_units": shard_units}
     with RunFolder(out, existing=existing) as folder:
         source = open_source(model, corpus, **options)
-        return encode_source(source, folder, keep=keep, workers=workers, progress=progress, shard_units=shard_units)
+        return encode_source(source, folder, workers=workers, progress=progress, **how)
 
 
 def encode_source(
@@ -81,39 +88,62 @@ def encode_source(
     folder: RunFolder,
     *,
     keep: Kept = "float16",
+    division: Division | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
     shard_units: int | None = None,
 ) -> Path:
     """Run the pass and keep what comes out of it; nothing is left to do where the folder is complete."""
+    division = division or Division()
     if folder.complete:
-        check_same(folder.target, source, keep=keep)
+        check_same(folder.target, source, keep=keep, division=division)
         return folder.target
     (folder.unfinished / DESCRIPTION).unlink(missing_ok=True)  # of a run killed in its last moment
-    writer = OccurrenceWriter(
-        folder.unfinished,
+    writer = writer_for(source, folder.unfinished, keep=keep, division=division)
+    told = settings_told(keep, division)
+    with steady(source), nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
+        how: dict[str, Any] = {"choice": Choice(), "workers": processes, "progress": progress}
+        plan = planned(
+            source,
+            division,
+            identity_of(source, told, choice=Choice()),
+            deduplicate=True,
+            state=folder.state,
+            shard_units=shard_units or shard_size(source),
+            **how,
+        )
+        run_pass(
+            source,
+            [],
+            plan=plan,
+            consumers=[Keeper(writer)],
+            checkpoint=folder.state,
+            settings=told,
+            read_duplicates=True,
+            **how,
+        )
+    writer.close(duplicates=plan.duplicates)
+    # of a part the plan stays, to be merged by
+    shutil.rmtree(folder.state if division.part is None else folder.state / PARTS)
+    return folder.finish()
+
+
+def writer_for(source: Source, folder: Path, *, keep: Kept, division: Division | None = None) -> OccurrenceWriter:
+    """What writes the vectors of a source into a folder."""
+    return OccurrenceWriter(
+        folder,
         encoder_name=source.name,
         encoder_fingerprint=source.fingerprint,
         layers=source.layers,
         dim=source.dim,
         dtype=keep,
-        about=about_source(source),
+        about=about_source(source) | (division or Division()).told(),
     )
-    passed = run_pass(
-        source,
-        [],
-        consumers=[Keeper(writer)],
-        checkpoint=folder.state,
-        settings={"keep": keep},
-        choice=Choice(),
-        read_duplicates=True,
-        shard_units=shard_units or shard_size(source),
-        workers=workers,
-        progress=progress,
-    )
-    writer.close(duplicates=passed.plan.duplicates)
-    shutil.rmtree(folder.state)
-    return folder.finish()
+
+
+def settings_told(keep: Kept, division: Division | None = None) -> dict[str, Any]:
+    """What a stopped run must share with the one that goes on."""
+    return {"keep": keep} | (division or Division()).told()
 
 
 def about_source(source: Source) -> dict[str, object]:
@@ -127,8 +157,8 @@ def shard_size(source: Source) -> int:
     return max(1, min(SHARD_UNITS["cpu"], SHARD_BYTES // (4 * len(source.layers) * source.dim)))
 
 
-def check_same(folder: Path, source: Source, *, keep: Kept) -> None:
-    """Refuse to take finished vectors for those of another model, text or precision."""
+def check_same(folder: Path, source: Source, *, keep: Kept, division: Division | None = None) -> None:
+    """Refuse to take finished vectors for those of another model, text, part or precision."""
     about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     wanted = {"encoder_fingerprint": source.fingerprint, "dtype": keep}
     for name, value in wanted.items():
@@ -137,3 +167,9 @@ def check_same(folder: Path, source: Source, *, keep: Kept) -> None:
             raise InputError(
                 f"{folder}: holds finished vectors of another {what}: --existing replace, or another --out."
             )
+    part = (division or Division()).told().get("part")
+    if about["about"].get("part") != part:
+        raise InputError(
+            f"{folder}: holds finished vectors of part {about['about'].get('part') or '1/1'} of the text, not of "
+            f"{part or '1/1'}: --existing replace, or another --out."
+        )

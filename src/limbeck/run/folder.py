@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from limbeck.errors import LimbeckError, choose
+from limbeck.remote import UrlPath, as_path
+from limbeck.run.remote import remote_target
 
 EXISTING = ("fail", "resume", "replace")
 #: files of which every finished run has one, and nothing else is likely to
@@ -26,7 +31,10 @@ class RunFolder:
 
     def __init__(self, target: str | Path, *, existing: str = "fail") -> None:
         check_target(target, existing=existing)
-        self.target = Path(target)
+        self._remote = remote_target(target, MARKERS)
+        if self._remote is not None:
+            target = self._remote.prepare(existing, unfinished_of(self._remote.place))
+        self.target = Path(as_path(target))
         self.unfinished = unfinished_of(self.target)
         #: a finished run is as far as resuming can get
         self.complete = existing == "resume" and holds_run(self.target) and not self.unfinished.exists()
@@ -62,7 +70,8 @@ class RunFolder:
             ) from error
 
     def finish(self) -> Path:
-        """Put the finished folder in its place."""
+        """Put the finished folder in its place, with a page that shows what is in it."""
+        self._write_page()
         place = place_of(self.target)
         refuse_other(place)  # somebody may have put something there meanwhile
         old = place.with_name(f".{place.name}.old")
@@ -77,7 +86,20 @@ class RunFolder:
                 f"{self.target}: could not be put in place ({error.strerror}); the run is in {self.unfinished}."
             ) from error
         shutil.rmtree(old, ignore_errors=True)
+        if self._remote is not None:
+            self._remote.upload()
+            self._remote.clear()
+            return UrlPath(self._remote.url)
         return self.target
+
+    def _write_page(self) -> None:
+        from limbeck.report.page import write_page
+
+        try:
+            write_page(self.unfinished)
+        except Exception as error:  # whatever is wrong with the page, it must not cost the run
+            told = f"{self.target}: the run is whole, its report.html could not be made: {error}"
+            warnings.warn(told, RuntimeWarning, stacklevel=3)
 
     def discard(self) -> None:
         """Take away an unfinished folder that holds nothing worth resuming."""
@@ -91,6 +113,8 @@ class RunFolder:
     ) -> None:
         if error is not None and not self.complete and not (self.resumable and self._may_go_on(error)):
             self.discard()
+        if self._remote is not None and self.complete:
+            self._remote.clear()  # what was brought here to look at
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -103,10 +127,42 @@ class RunFolder:
         return self._resumed or not isinstance(error, LimbeckError) or isinstance(error.__cause__, OSError)
 
 
+@contextmanager
+def held(folder: str | Path) -> Iterator[Path]:
+    """Hold a folder that is written in place, part by part; while one run has it, a second is refused."""
+    if remote_target(folder, MARKERS) is not None:  # no locks there
+        yield Path(folder)
+        return
+    place = place_of(as_path(folder))
+    there = place.exists()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        lock = _lock(place)
+    except BlockingIOError:
+        raise LimbeckError(
+            f"{folder}: another run is writing it at this moment: wait for it, or choose another --out."
+        ) from None
+    except OSError as error:
+        raise LimbeckError(f"{folder}: the output must be writable; {error.strerror}: choose another --out.") from error
+    try:
+        yield place
+    finally:
+        if lock is not None:
+            os.close(lock)
+        if not there:
+            with suppress(OSError):  # which has been written into
+                place.rmdir()
+
+
 def check_target(target: str | Path, *, existing: str = "fail") -> None:
     """Refuse a target that a run could not be put into, before anything dear is done for it."""
     choose(existing, EXISTING, what="--existing")
-    place = place_of(target)
+    if remote := remote_target(target, MARKERS):
+        remote.check(existing)
+        target = remote.place
+        if existing != "fail" and holds_run(target):  # it waits for its upload
+            return
+    place = place_of(as_path(target))
     here = Path.cwd()
     if place == here or place in here.parents:
         raise LimbeckError(f"{target}: the output must be a folder of its own, not the one you are in: name a new one.")

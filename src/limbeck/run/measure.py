@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from limbeck.accumulators import Accumulator, Moments, Partition
 from limbeck.corpus import Corpus
-from limbeck.errors import LimbeckError
+from limbeck.errors import LimbeckError, UsageError
+from limbeck.run.explorer import write_explorer
 from limbeck.run.folder import RunFolder
+from limbeck.run.parts import Division, division_of, planned
 from limbeck.run.results import (
     Measured,
     basis_of,
@@ -27,6 +30,7 @@ from limbeck.run.results import (
 from limbeck.run.sample import sample_table
 from limbeck.run.settings import MeasureSettings, accumulators_for
 from limbeck.run.sources import open_source
+from limbeck.run.steady import steady
 from limbeck.state import write_text
 from limbeck.stream import Passed, Plan, Source, run_pass
 from limbeck.stream.checkpoint import Checkpoint
@@ -44,6 +48,9 @@ def measure(
     existing: str = "fail",
     settings: MeasureSettings | None = None,
     keep_text: bool = True,
+    part: str | None = None,
+    plan_of: str | Path | None = None,
+    vocabulary: str | Path | Sequence[str] | None = None,
     workers: int = 0,
     progress: bool = False,
     **options: Any,
@@ -53,6 +60,7 @@ def measure(
     model    a name or folder, an Encoder, StaticVectors, or a function of texts
     corpus   a path, a Corpus, or a list of sentences (lists of words)
     vectors  kept vectors in the place of model and corpus
+    part, plan_of, vocabulary  of a run that is to be merged with others, see `limbeck.run.parts`
     options  of the encoder and the pass: device, dtype, layers, pooling, text_unit, batch_tokens, …
 
     >>> import numpy as np
@@ -65,16 +73,18 @@ def measure(
     1.0
     """
     settings = settings or MeasureSettings()
+    division = division_of(part, plan_of=plan_of, vocabulary=vocabulary)
     options.setdefault("preset_units", settings.rules.units)
     source = open_source(model, corpus, vectors=vectors, **options)
     if out is None:
-        return measure_source(source, settings=settings, workers=workers, progress=progress)[0]
+        return measure_source(source, settings=settings, division=division, workers=workers, progress=progress)[0]
     with RunFolder(out, existing=existing) as folder:
         measured, passed = measure_source(
-            source, settings=settings, workers=workers, progress=progress, checkpoint=folder.state
+            source, settings=settings, division=division, workers=workers, progress=progress, checkpoint=folder.state
         )
         if not folder.complete:  # else its state gave all that was asked for
-            save(measured, folder.unfinished, source=source, settings=settings, passed=passed, keep_text=keep_text)
+            how: dict[str, Any] = {"division": division, "keep_text": keep_text}
+            save(measured, folder.unfinished, source=source, settings=settings, passed=passed, **how)
             folder.finish()
     return measured
 
@@ -83,14 +93,20 @@ def measure_source(
     source: Source,
     *,
     settings: MeasureSettings,
+    division: Division | None = None,
     checkpoint: Path | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
     on_plan: Callable[[Plan], None] | None = None,
 ) -> tuple[Measured, Passed]:
     """Run the pass (twice where asked) and compute everything."""
+    began = time.monotonic()
+    division = division or Division()
+    if division.part is not None and settings.two_pass:
+        raise UsageError("--two-pass needs directions of the whole text, which a part does not know: leave one out.")
     shape = {"layers": len(source.layers), "dim": source.dim}
-    common: dict[str, Any] = {"workers": workers, "seed": settings.seed, "progress": progress}
+    identity = identity_for(source, settings, division)
+    chosen: dict[str, Any] = {"choice": settings.choice, "deduplicate": settings.rules.deduplicate}
 
     def prepare(plan: Plan) -> list[Accumulator]:
         check_enough(plan, settings)
@@ -98,24 +114,34 @@ def measure_source(
             on_plan(plan)
         return accumulators_for(plan, **shape, settings=settings)
 
-    passed = run_pass(
-        source,
-        prepare,
-        checkpoint=checkpoint,
-        settings=settings.as_dict(),
-        choice=settings.choice,
-        deduplicate=settings.rules.deduplicate,
-        **common,
-    )
-    check_any(passed, source)
-    partition = None
-    if settings.two_pass:
-        moments = next(a for a in passed.accumulators if isinstance(a, Moments))
-        again = Partition(**shape, basis=basis_of(moments).cpu())
-        run_pass(source, [again], plan=passed.plan, **common)
-        partition = again
+    with steady(source), nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
+        how: dict[str, Any] = {"workers": processes, "progress": progress}
+        plan = planned(source, division, identity, state=checkpoint, **chosen, **how)
+        told = settings.as_dict() | division.told()
+        passed = run_pass(
+            source, prepare, plan=plan, checkpoint=checkpoint, settings=told, seed=settings.seed, **chosen, **how
+        )
+        passed.seconds = time.monotonic() - began
+        check_any(passed, source)
+        partition = None
+        if settings.two_pass:
+            moments = next(a for a in passed.accumulators if isinstance(a, Moments))
+            again = Partition(**shape, basis=basis_of(moments).cpu())
+            run_pass(source, [again], plan=passed.plan, seed=settings.seed, **how)
+            partition = again
     measured = compute(source.name, source.layers, passed.plan, passed.accumulators, settings, partition)
     return measured, passed
+
+
+def identity_for(source: Source, settings: MeasureSettings, division: Division | None = None) -> dict[str, Any]:
+    """All that a run's numbers depend on."""
+    return identity_of(
+        source,
+        settings.as_dict() | (division or Division()).told(),
+        seed=settings.seed,
+        choice=settings.choice,
+        deduplicate=settings.rules.deduplicate,
+    )
 
 
 def check_enough(plan: Plan, settings: MeasureSettings) -> None:
@@ -127,7 +153,7 @@ def check_enough(plan: Plan, settings: MeasureSettings) -> None:
         )
 
 
-def check_any(passed: Passed, source: Source) -> None:
+def check_any(passed: Passed, source: object) -> None:
     """A run in which no word has a vector would be a table of holes too."""
     if not any(accumulator.n for accumulator in passed.accumulators if isinstance(accumulator, Moments)):
         told = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)
@@ -138,16 +164,9 @@ def check_any(passed: Passed, source: Source) -> None:
         )
 
 
-def check_same(state: Path, source: Source, settings: MeasureSettings) -> None:
+def check_same(state: Path, source: Source, settings: MeasureSettings, division: Division | None = None) -> None:
     """Refuse to take a finished run, known by its state, for one of another model, text or settings."""
-    identity = identity_of(
-        source,
-        settings.as_dict(),
-        seed=settings.seed,
-        choice=settings.choice,
-        deduplicate=settings.rules.deduplicate,
-    )
-    Checkpoint(state, identity).load_plan()
+    Checkpoint(state, identity_for(source, settings, division)).load_plan()
 
 
 def save(
@@ -157,22 +176,36 @@ def save(
     source: Source,
     settings: MeasureSettings,
     passed: Passed,
+    division: Division | None = None,
     keep_text: bool = True,
 ) -> None:
     """Write all files of a run folder (but for figures, which are drawn from them)."""
+    corpus: Corpus | None = getattr(source, "corpus", None) if keep_text else None
+    write_tables(measured, folder, corpus)
+    write_explorer(measured, folder, passed.accumulators, corpus)
+    told = account(measured, source, settings, passed) | (division or Division()).told()
+    write_text(folder / "run.json", json.dumps(told, indent=2, default=str) + "\n")
+
+
+def write_tables(measured: Measured, folder: Path, texts: Corpus | Mapping[int, str] | None = None) -> None:
+    """The tables of a run folder; `texts` has the sentences of its sample, if they are to be in it."""
     write_csv(folder / "layers.csv", layer_table(measured))
     write_parquet(folder / "words.parquet", word_table(measured))
     write_csv(folder / "frequency.csv", frequency_table(measured))
     write_parquet(folder / "spectra.parquet", spectrum_table(measured))
     write_parquet(folder / "dimensions.parquet", dimension_table(measured))
-    corpus: Corpus | None = getattr(source, "corpus", None) if keep_text else None
-    write_parquet(folder / "sample.parquet", sample_table(measured, corpus))
-    write_text(
-        folder / "run.json", json.dumps(account(measured, source, settings, passed), indent=2, default=str) + "\n"
-    )
+    write_parquet(folder / "sample.parquet", sample_table(measured, texts))
 
 
-def account(measured: Measured, source: Source, settings: MeasureSettings, passed: Passed) -> dict[str, Any]:
+class Described(Protocol):
+    """Where vectors came from, as far as a record is concerned."""
+
+    @property
+    def dim(self) -> int: ...
+    def describe(self) -> Mapping[str, object]: ...
+
+
+def account(measured: Measured, source: Described, settings: MeasureSettings, passed: Passed) -> dict[str, Any]:
     """Where the numbers come from: everything a reader needs to trust or repeat them."""
     plan = passed.plan
     most, least = measured.extremes()

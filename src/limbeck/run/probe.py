@@ -24,6 +24,7 @@ from limbeck.report.probes import draw_probes
 from limbeck.run.folder import RunFolder
 from limbeck.run.probing import Probing
 from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_corpus, open_encoder, refuse_options
+from limbeck.run.steady import steady
 from limbeck.state import write_text
 from limbeck.stream.workers import Workers
 from limbeck.tables import read_csv, write_csv
@@ -124,15 +125,16 @@ def open_probing(
     if isinstance(static, str | Path):
         static = StaticVectors.load(Path(static).expanduser())
     text = open_corpus(data, **corpus_options)
-    labelled = read_labelled(
-        text,
-        label=settings.label,
-        words=settings.words_by,
-        classes=settings.classes,
-        max_contexts=settings.max_contexts,
-        min_words=settings.min_words,
-        seed=settings.seed,
-    )
+    with steady(text):
+        labelled = read_labelled(
+            text,
+            label=settings.label,
+            words=settings.words_by,
+            classes=settings.classes,
+            max_contexts=settings.max_contexts,
+            min_words=settings.min_words,
+            seed=settings.seed,
+        )
     sides = sides_of(labelled, dev=settings.dev, test=settings.test, lists=lists, seed=settings.seed)
     labelled, sides = without_unlisted(labelled, sides)
     encoder = open_at_every_layer(model, **options)

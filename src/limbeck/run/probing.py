@@ -58,6 +58,7 @@ class Probing:
     static: StaticVectors | None = None
     probes_of: str | Path | None = None
     keep_probes: bool = False
+    whole: Features | None = None  # vectors of whole sentences, where a pass that others share has given them
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -84,6 +85,20 @@ class Probing:
     def device(self) -> torch.device:
         return torch.device(getattr(self.encoder, "device", "cpu"))
 
+    def begin(
+        self,
+        *,
+        state: Path | None = None,
+        kept: Path | None = None,
+        workers: Workers | None = None,
+        progress: bool = False,
+    ) -> None:
+        """Nothing tried yet; `run` begins so, and so does who wants some of the spaces alone."""
+        self._state, self._kept = state, kept if self.keep_probes else None
+        self._workers, self._progress = workers or Workers(), progress
+        self._notes: dict[str, str] = {}
+        self.outcomes: dict[tuple[str, str, str], list[Outcome]] = {}
+
     def run(
         self,
         *,
@@ -93,10 +108,7 @@ class Probing:
         progress: bool = False,
     ) -> Probed:
         """Every space, probe and start. `state` is a folder in which a stopped run finds what it has done."""
-        self._state, self._kept = state, kept if self.keep_probes else None
-        self._workers, self._progress = workers or Workers(), progress
-        self._notes: dict[str, str] = {}
-        self.outcomes: dict[tuple[str, str, str], list[Outcome]] = {}
+        self.begin(state=state, kept=kept, workers=workers, progress=progress)
         tables: dict[str, list[dict[str, Any]]] = {"data": result.data_rows(self.labelled, self.sides)}
         whole = self.extracted(None)
         for space in self.spaces(whole):
@@ -114,6 +126,8 @@ class Probing:
     # vectors
 
     def extracted(self, size: int | None, encoder: Encoder | None = None) -> Features:
+        if size is None and encoder is None and self.whole is not None:
+            return self.whole
         name = "random" if encoder is not None else WHOLE if size is None else str(size)
         file = None if self._state is None else self._state / f"vectors-{name}.npy"
         return extract(

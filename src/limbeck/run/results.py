@@ -37,12 +37,14 @@ from limbeck.measures.norms import norms_of
 from limbeck.measures.result import Floats, Result, WordResult
 from limbeck.measures.spectrum import Spectrum, effective_rank_of, participation_ratio_of, spectrum_of
 from limbeck.run.settings import MeasureSettings
+from limbeck.shown import Tabular
+from limbeck.sketch import Curves
 from limbeck.stream import Plan
 from limbeck.stream.plan import chosen_by_hash
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Tabular):
     """Every number of one run: `measured["self_similarity"].value` is an array over `measured.layers`."""
 
     name: str
@@ -57,6 +59,24 @@ class Measured:
 
     def __getitem__(self, measure: str) -> Result:
         return self.results[measure]
+
+    def title(self) -> str:
+        return f"{self.name}: {self.moments.n:,} occurrences"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row a layer and measure, as layers.csv has it."""
+        return layer_table(self)
+
+    def curves(self) -> Curves:
+        """The measures of contextuality by layer."""
+        similarity, matched = self["self_similarity"], self["intra_sentence_similarity_matched"]
+        lines = {
+            "anisotropy": self["anisotropy"].value,
+            "self-similarity": similarity.value,
+            "… less anisotropy": similarity.adjusted,
+            "sentence, matched": matched.adjusted,
+        }
+        return Curves(self.layers, lines, up=f"contextuality of {self.name}")
 
     def words(self, measure: str = "self_similarity") -> WordResult:
         """A measure of words: `run.words("mev")["bank"]`."""

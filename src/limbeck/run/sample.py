@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,22 @@ from limbeck.run.results import Measured
 SIZE = 2000
 
 
-def sample_table(measured: Measured, corpus: Corpus | None) -> dict[str, Any]:
+def sample_table(measured: Measured, texts: Corpus | Mapping[int, str] | None) -> dict[str, Any]:
     """A row an occurrence and layer: word, sentence and its place on the layer's first two principal components.
 
-    The occurrences are those of smallest hash. Without a corpus (kept vectors, or --no-text) sentences are empty.
+    The occurrences are those of smallest hash. Their sentences are read in the corpus, or given by identity; without
+    either (kept vectors, or --no-text) they are empty.
     """
     points, layers = measured.points, len(measured.layers)
     chosen = np.argsort(points.hashes, kind="stable")[:SIZE]
     axes = _plane(measured)  # (layers, d, 2)
     mean = measured.moments.mean.cpu().numpy()
     places = np.stack([(points.layer(i)[chosen] - mean[i]) @ axes[i] for i in range(layers)], axis=1)  # (n, layers, 2)
-    texts = sentence_texts(corpus, points.sentences[chosen]) if corpus is not None else {}
+    if isinstance(texts, Corpus):
+        texts = sentence_texts(texts, points.sentences[chosen])
+    found = texts or {}
     words = [points.strings[i] for i in chosen]
-    said = [texts.get(int(identity), "") for identity in points.sentences[chosen]]
+    said = [found.get(int(identity), "") for identity in points.sentences[chosen]]
     return {
         "word": [word for word in words for _ in range(layers)],
         "sentence": [sentence for sentence in said for _ in range(layers)],

@@ -21,6 +21,7 @@ from limbeck.accumulators import (
 from limbeck.accumulators.reservoir import SPILL_BYTES
 from limbeck.run.presets import Preset, preset_named
 from limbeck.stream import Choice, Plan
+from limbeck.stream.checkpoint import MOST_PARTS
 from limbeck.stream.plan import chosen_by_hash
 
 
@@ -99,7 +100,7 @@ class Needs:
 
     def __str__(self) -> str:
         spilled = f", of which {size(self.spilled)} in a temporary file" if self.spilled else ""
-        return f"{size(self.memory)} of memory beside the model{spilled}, {size(self.disk)} of disk for state"
+        return f"{size(self.memory)} of memory beside the model{spilled}, at most {size(self.disk)} of disk for state"
 
 
 def needs(plan: Plan, *, layers: int, dim: int, settings: MeasureSettings) -> Needs:
@@ -113,7 +114,9 @@ def needs(plan: Plan, *, layers: int, dim: int, settings: MeasureSettings) -> Ne
     taken = row * int(np.minimum(plan.vocabulary.counts[kept], settings.max_contexts).sum()) * 4
     spilled = sum(size for size, room in ((points, points), (taken, row * slots * 4)) if room > SPILL_BYTES)
     memory = sums + 4 * moments + points + taken
-    return Needs(memory=memory, disk=2 * (sums + moments + points + taken), spilled=spilled)
+    # as many parts as stay, one more, and what is made of two of them
+    disk = (MOST_PARTS + 2) * (sums + moments + points + taken)
+    return Needs(memory=memory, disk=disk, spilled=spilled)
 
 
 def size(count: int) -> str:

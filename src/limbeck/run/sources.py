@@ -12,6 +12,7 @@ from limbeck.encoders.miniatures import is_miniature
 from limbeck.encoders.preparer import UNITS
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError, choose
+from limbeck.remote import brought
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
 from limbeck.vectors import OccurrenceVectors, StaticVectors
@@ -33,29 +34,35 @@ def open_source(
     units: str | None = None,
     preset_units: str = "words",
     repair: Any = None,
+    first_document: int = 0,
     **options: Any,
 ) -> Source:
     """A source: `vectors` alone, or `model` and `corpus` with their options.
 
     `units` are asked for, and a model that knows words alone refuses others; where none are, `preset_units` are
     those of a model that has a choice. `repair` is applied inside the pass: a file of `limbeck.repair.save`, a folder
-    of `limbeck repair`, or what was fitted, one repair for every layer or {layer: repair}.
+    of `limbeck repair`, or what was fitted, one repair for every layer or {layer: repair}. `first_document` is the
+    number of the corpus' first document, where it is a later part of a text.
     """
     if repair is not None:
         own: dict[str, Any] = {"text_unit": text_unit, "batch_tokens": batch_tokens}
-        own |= {"units": units, "preset_units": preset_units}
+        own |= {"units": units, "preset_units": preset_units, "first_document": first_document}
         return repaired(open_source(model, corpus, vectors=vectors, **own, **options), repair)
     if vectors is not None:
         if model is not None or corpus is not None:
             raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
         device = options.pop("device", "auto")
-        refuse_options(options, "kept vectors")
+        refuse_options(options | ({"first_document": first_document} if first_document else {}), "kept vectors")
         where = "cpu" if device == "auto" else str(choose_device(device))
         return VectorSource(OccurrenceVectors.load(vectors), str(vectors), where)
     if model is None or corpus is None:
         raise UsageError("a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).")
     corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
     text = open_corpus(corpus, **corpus_options)
+    if first_document:
+        from limbeck.run.parts import LaterDocuments
+
+        text = LaterDocuments(text, first_document)
     encoder = open_encoder(model, units=units or preset_units, batch_tokens=batch_tokens, **options)
     if units is not None and encoder.units != units:
         raise UsageError(f"units are {encoder.units} for {encoder.name}, which has no {units}: leave --units out.")
@@ -97,8 +104,7 @@ def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None =
         refuse_options(options, "static vectors")
         if isinstance(model, StaticVectors):
             return TableEncoder(model, device=device)
-        path = Path(model).expanduser()
-        return TableEncoder(StaticVectors.load(path), name=path.name, device=device)
+        return TableEncoder(StaticVectors.load(model), name=Path(model).name, device=device)
     refuse_options(options, "an encoder of your own")
     if isinstance(model, Encoder):
         return model
@@ -116,7 +122,11 @@ def is_static(model: str | Path) -> bool:
     """Whether a file of static vectors or a folder of them (model2vec, spaCy) is named, rather than a model."""
     if is_miniature(model):
         return False
-    path = Path(model).expanduser()
+    with brought(model) as path:
+        return _is_static(path)
+
+
+def _is_static(path: Path) -> bool:
     if path.is_file():
         return path.suffix != ".gguf"
     if is_spacy(path):

@@ -1,0 +1,233 @@
+"""limbeck run: a plan, one pass for all its consumers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from limbeck.errors import Interrupted, UsageError
+
+if TYPE_CHECKING:
+    from limbeck.cli.plan_file import PlanFile
+    from limbeck.run.plan_jobs import Job
+    from limbeck.run.plans import Reading
+
+EPILOG = """\
+A plan names a model and a text, and has a table for each consumer; keys are the options of its command:
+
+  model = "bert-base-cased"
+  corpus = ["text.txt"]
+  out = "runs/all"               # consumers without an out of their own: runs/all/measure, runs/all/distill, ...
+
+  [[measure]]
+  min-contexts = 10
+
+  [[encode]]
+  layers = "0,6,12"
+  keep = "float32"
+
+  [[distill]]
+  method = "average,principal"
+
+  [[repair]]
+  method = "whiten"
+
+  [[probe]]
+  label = "class"
+
+Each folder is what its own command would have written. `limbeck plan COMMAND ...` writes such a file.
+
+examples:
+  limbeck run plan.toml
+  limbeck run plan.toml --out runs/again
+  limbeck run plan.toml --existing resume
+"""
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "run",
+        help="run a plan: one pass over a text for many consumers",
+        description="Read a text by a model once, for all that a plan wants: measures, repairs, vectors, probes.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("plan", metavar="PLAN", help="a plan file")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of consumers that name none, in the plan's place"
+    )
+    parser.add_argument(
+        "--existing",
+        default="fail",
+        metavar="HOW",
+        help="where folders are there already: fail (default), resume, replace",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    try:
+        show = not options.quiet
+        made = run_plan(
+            options.plan, out=options.out, existing=options.existing, progress=show, tell=_say if show else _be_quiet
+        )
+    except KeyboardInterrupt:
+        raise Interrupted("stopped; to go on: the same command with --existing resume.") from None
+    for folder in made:
+        print(folder)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _be_quiet(line: str) -> None:
+    pass
+
+
+def run_plan(
+    plan: str | Path,
+    *,
+    out: str | Path | None = None,
+    existing: str = "fail",
+    progress: bool = False,
+    tell: Callable[[str], None] = _be_quiet,
+) -> list[Path]:
+    """Run a plan file: one pass over its text for all its consumers; the folders that were written.
+
+    out   folder of consumers that name none of their own, in the place of the plan's
+    tell  a function that is given lines on how far it has come
+    """
+    from limbeck.cli.options import workers_for
+    from limbeck.cli.plan_file import PlanFile, shared_parser
+    from limbeck.run.plans import run_jobs
+
+    file = PlanFile.read(plan)
+    if not file.tables:
+        raise UsageError(f"{file.path}: a plan must have a consumer, it has none: add [[measure]], for example.")
+    given = {key: value for key, value in file.shared.items() if key not in ("out", "layers")}
+    shared = file.parsed(shared_parser(), given, "", 1)
+    for key in ("model", "corpus"):
+        if not getattr(shared, key):
+            file.fail(f"a plan needs a model and a text; {key} is missing")
+    jobs = jobs_of(file, out if out is None else Path(out))
+    run_jobs(
+        jobs,
+        lambda: open_reading(shared),
+        existing=existing,
+        workers=workers_for(shared),
+        progress=progress,
+        tell=tell,
+    )
+    return [job.out for job in jobs]
+
+
+def open_reading(shared: argparse.Namespace) -> Reading:
+    """Model and text, with every layer."""
+    from limbeck.cli.options import source_options
+    from limbeck.run.plans import Reading
+    from limbeck.run.sources import open_source
+    from limbeck.stream import TextSource
+
+    source = open_source(shared.model, shared.corpus, **source_options(shared))
+    assert isinstance(source, TextSource)
+    asked = shared.units is not None
+    return Reading(source.corpus, source.encoder, source.text_unit, source.batch_tokens, shared.model, asked)
+
+
+def jobs_of(file: PlanFile, out: Path | None) -> list[Job]:
+    """The consumers of a plan, each with the settings that its own command would have."""
+    from limbeck.cli.plan_file import own_parser
+
+    base = out or (Path(file.shared["out"]) if "out" in file.shared else None)
+    jobs: list[Job] = []
+    for table in file.tables:
+        given = dict(table.options)
+        if "out" not in given:
+            if base is None:
+                file.fail(
+                    "a consumer needs a folder: give it an out, or the plan, or --out", table.command, table.number
+                )
+            given["out"] = str(base / table.title.replace(" ", "-"))
+        layers = given.pop("layers", file.shared.get("layers"))
+        options = file.parsed(own_parser(table.command), given, table.command, table.number)
+        try:
+            job = MAKERS[table.command](options)
+        except UsageError as error:
+            file.fail(str(error), table.command, table.number)
+        job.out, job.title = options.out, f"{file.path}:{table.line}: {table.title}"
+        job.layers = None if layers is None else str(layers)
+        jobs.append(job)
+    return jobs
+
+
+def measure_job(options: argparse.Namespace) -> Job:
+    from limbeck.cli.measure import settings_of
+    from limbeck.run.plan_jobs import MeasureJob
+
+    refuse_repair(options)
+    return MeasureJob(options.out, settings=settings_of(options), keep_text=not options.no_text)
+
+
+def encode_job(options: argparse.Namespace) -> Job:
+    from limbeck.errors import choose
+    from limbeck.run.encode import DTYPES
+    from limbeck.run.plan_jobs import EncodeJob
+
+    refuse_repair(options)
+    choose(options.keep, DTYPES, what="keep")
+    return EncodeJob(options.out, keep=options.keep)
+
+
+def refuse_repair(options: argparse.Namespace) -> None:
+    if options.repair is not None:
+        raise UsageError("repair changes the vectors inside the pass, which others share: run it by itself")
+
+
+def repair_job(options: argparse.Namespace) -> Job:
+    from limbeck.cli.repair import repair_settings_of
+    from limbeck.run.plan_jobs import RepairJob
+
+    settings = repair_settings_of(options)
+    return RepairJob(options.out, repair=settings, counts=options.counts, keep_text=not options.no_text)
+
+
+def distill_job(options: argparse.Namespace) -> Job:
+    from limbeck.cli.distill import given_settings
+    from limbeck.run.distill import settings_of, usual_method
+    from limbeck.run.plan_jobs import DistillJob
+
+    options.method = options.method or usual_method()
+    settings, _ = settings_of(options.method, given_settings(options))
+    named = {"words": options.words, "add_words": options.add_words, "tasks": options.tasks, "data": options.data}
+    return DistillJob(options.out, settings=settings, **named)
+
+
+def probe_job(options: argparse.Namespace) -> Job:
+    from limbeck.cli.probe import probe_settings_of
+    from limbeck.probe.splits import read_words
+    from limbeck.run.plan_jobs import ProbeJob
+
+    settings, _ = probe_settings_of(options)
+    lists = {"train": options.train_words, "test": options.test_words}
+    opened: dict[str, Any] = {
+        "static": options.static,
+        "lists": {side: read_words(path) for side, path in lists.items() if path is not None},
+        "probes_of": options.probes,
+        "keep_probes": options.keep_probes,
+    }
+    return ProbeJob(options.out, settings=settings, options=opened)
+
+
+MAKERS = {
+    "measure": measure_job,
+    "encode": encode_job,
+    "repair": repair_job,
+    "distill": distill_job,
+    "probe": probe_job,
+}
