@@ -154,6 +154,9 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     assert "no such probes" in capsys.readouterr().err
     assert command(data, tmp_path / "x", "--probes", str(second)) == 1
     assert "--keep-probes" in capsys.readouterr().err
+    for idle in (["--context-size", "2"], ["--keep-probes"]):
+        assert command(data, tmp_path / "x", "--probes", str(first), *idle) == 2
+        assert f"{idle[0]} is for probes that are trained" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -124,6 +124,9 @@ NAMED = {"probe": "probes", "compare": "compare", "control": "controls"}
 def run(options: argparse.Namespace) -> int:
     if not (options.model and options.data):
         raise UsageError("--model and --data are needed.")
+    for idle in ("context_size", "keep_probes"):
+        if options.probes and getattr(options, idle):
+            raise UsageError(f"--{idle.replace('_', '-')} is for probes that are trained, and --probes trains none.")
     from limbeck.probe.splits import read_words
     from limbeck.run.probe import open_probing, probe_into
 
