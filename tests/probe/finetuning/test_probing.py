@@ -76,7 +76,8 @@ def test_old_probes_fail_where_the_model_has_moved_and_new_ones_do_not(
     layers = [layer for layer in before if layer != "table"]
     top, below = layers[-1], ["table", *layers[:-1]]
     assert before[top] > 0.95  # it knows
-    assert same[top] < 0.2  # (a): the old probes look in the wrong place
+    # (a): the old probes look in the wrong place; one that had little but its bias to go by may guess half of the words
+    assert same[top] < 0.75
     assert new[top] > 0.95  # (b): what they looked for is still there
     for layer in below:  # nothing has moved there
         assert same[layer] == pytest.approx(before[layer])
