@@ -69,7 +69,7 @@ def test_each_kind_once_and_two_models(tmp_path: Path) -> None:
     assert len(kinds) == len(set(kinds))
     models = found[kinds.index("models")]
     assert models.effect == pytest.approx((other[1] - one[1]).mean())
-    assert "more contextual in one than in other, most so at layer 1" in models.sentence
+    assert "more contextual in one than in other at 1 of 2 layers, most so at layer 1" in models.sentence  # not at 0
     assert "one: two random words" in found[kinds.index("anisotropy")].sentence  # the stronger of both
 
 
