@@ -20,14 +20,14 @@ from limbeck.accumulators import Accumulator
 from limbeck.corpus import Corpus
 from limbeck.corpus.documents import RawDocument
 from limbeck.corpus.offsets import Marks
-from limbeck.corpus.vocabulary import Vocabulary, punctuation_only
+from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.distill.wordlist import read_word_list
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.run.frequencies import EVERY_WORD
 from limbeck.state import load, save
 from limbeck.stream import Choice, Plan, Source, survey
 from limbeck.stream.checkpoint import PLAN, Checkpoint, Part
-from limbeck.stream.plan import Surveyed, chosen_by_hash
+from limbeck.stream.plan import Surveyed, choose_words
 from limbeck.stream.workers import Workers
 
 TEXTS = "texts.npz"  #: beside a plan: what each of its texts says, as hashes
@@ -261,12 +261,7 @@ def save_whole(
 def with_choice(everything: Plan, choice: Choice) -> Plan:
     """The plan that a survey with this choice would have made, out of one that follows every word."""
     found = everything.vocabulary
-    counted = found.counts if choice.by_occurrences else found.contexts
-    ids = np.flatnonzero(counted >= choice.min_contexts).tolist()
-    if choice.drop_punctuation:
-        ids = [i for i in ids if not punctuation_only(found.words[i])]
-    ids = chosen_by_hash(found.words, ids, choice.max_words, choice.seed)  # in their order: most frequent first
-    words = Vocabulary([found.words[i] for i in ids], found.counts[ids], found.contexts[ids])
+    words = choose_words(found.words, found.counts, found.contexts, choice)
     return replace(everything, vocabulary=words)
 
 

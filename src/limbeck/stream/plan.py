@@ -185,7 +185,7 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     if not total:
         raise LimbeckError("the corpus must hold words to measure, it has none: check --corpus, --format, --targets.")
     return Plan(
-        vocabulary=_choose(list(ids), counts.values, contexts.values, choice),
+        vocabulary=choose_words(list(ids), counts.values, contexts.values, choice),
         shards=_divide(numbers, units, shard_units),
         duplicates=np.sort(np.concatenate([np.empty(0, np.int64), *duplicates])),
         units=total,
@@ -198,7 +198,7 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     )
 
 
-def _choose(words: list[str], counts: Ints, contexts: Ints, choice: Choice) -> Vocabulary:
+def choose_words(words: Sequence[str], counts: Ints, contexts: Ints, choice: Choice) -> Vocabulary:
     """The words to follow, most frequent first (ties by spelling, so that ids do not depend on order)."""
     enough = np.flatnonzero((counts if choice.by_occurrences else contexts) >= choice.min_contexts).tolist()
     enough = [i for i in enough if words[i]]  # kept vectors name a token that is no word ""
