@@ -149,13 +149,13 @@ def well_defined(batch: Encoded) -> torch.Tensor:
     return ((batch.norms > 0) & (batch.norms < float("inf"))).all()
 
 
-def refuse(batch: Encoded, layers: Sequence[str] = ()) -> NoReturn:
-    """Say which vector of a batch is not well defined: layer (by its name, if names are given) and word."""
-    norms = batch.norms.cpu()
+def refuse(norms: torch.Tensor, strings: Sequence[str], layers: Sequence[str] = ()) -> NoReturn:
+    """Say which vector of a batch with these norms is not well defined: layer (by its name, if it has one) and word."""
+    norms = norms.cpu()
     bad = (~((norms > 0) & (norms < float("inf")))).nonzero()
     layer, row = (int(i) for i in bad[0])
     kind = "zero" if float(norms[layer, row]) == 0 else "NaN or infinite"
-    who = f"the word {batch.strings[row]!r}" if batch.strings else f"row {row}"
+    who = f"the word {strings[row]!r}" if strings else f"row {row}"
     where = f"{layers[layer] if layers else layer} ({len(bad)} such in all)"
     raise LimbeckError(
         f"vectors must be finite and not zero; {who} has a {kind} vector in layer {where}: "

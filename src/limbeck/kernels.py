@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+SHORT = 128  #: pieces of a text that `attend` takes
+
 
 @cache
 def available() -> bool:
@@ -81,7 +83,29 @@ def _compiled() -> Any:
         tl.store(high + at, rounded, mask=inside)
         tl.store(low + at, (values - rounded.to(tl.float32)).to(tl.bfloat16), mask=inside)
 
-    return triton, reduce_runs, scatter_units, split
+    @triton.jit
+    def attend(q, k, v, out, starts, scale, stride, d, LENGTH: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """Attention of one head within one text, which fits a tile: no mask but its end, no loop."""
+        text = tl.program_id(0)
+        head = tl.program_id(1)
+        first = tl.load(starts + text).to(tl.int64)
+        length = (tl.load(starts + text + 1) - first).to(tl.int32)
+        piece = tl.arange(0, LENGTH)
+        column = tl.arange(0, BLOCK)
+        here = piece < length
+        inside = here[:, None] & (column < d)[None, :]
+        at = (first + piece)[:, None] * stride + head * d + column[None, :]
+        query = tl.load(q + at, mask=inside, other=0.0)
+        key = tl.load(k + at, mask=inside, other=0.0)
+        value = tl.load(v + at, mask=inside, other=0.0)
+        scores = tl.dot(query, tl.trans(key)) * scale
+        scores = tl.where(here[None, :], scores, float("-inf"))
+        weights = tl.exp(scores - tl.max(scores, axis=1)[:, None])
+        total = tl.sum(weights, axis=1)
+        mixed = tl.dot(weights.to(value.dtype), value) / total[:, None]
+        tl.store(out + at, mixed.to(value.dtype), mask=inside)
+
+    return triton, reduce_runs, scatter_units, split, attend
 
 
 def reduce_runs(x: torch.Tensor, starts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -89,7 +113,7 @@ def reduce_runs(x: torch.Tensor, starts: torch.Tensor) -> tuple[torch.Tensor, to
 
     x is (layers, n, d), contiguous; run r holds the rows from starts[r] to starts[r + 1].
     """
-    triton, kernel, _, _ = _compiled()
+    triton, kernel, _, _, _ = _compiled()
     layers, n, d = x.shape
     runs = len(starts) - 1
     norms = torch.empty(layers, n, dtype=torch.float32, device=x.device)
@@ -101,16 +125,35 @@ def reduce_runs(x: torch.Tensor, starts: torch.Tensor) -> tuple[torch.Tensor, to
 
 def scatter_units(table: torch.Tensor, ids: torch.Tensor, x: torch.Tensor, norms: torch.Tensor) -> None:
     """Add x/‖x‖ to the rows `ids` of table (layers, rows, d), in place; ids below 0 are passed over."""
-    triton, _, kernel, _ = _compiled()
+    triton, _, kernel, _, _ = _compiled()
     layers, n, d = x.shape
     kernel[(n, layers)](table, ids, x, norms, n, d, table.shape[1], BLOCK=triton.next_power_of_2(d), num_warps=4)
 
 
 def split(x: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """x − shift as high + low, two bfloat16 tensors (about 16 bits together); shift is (layers, d) in float32."""
-    triton, _, _, kernel = _compiled()
+    triton, _, _, kernel, _ = _compiled()
     layers, n, d = x.shape
     high = torch.empty(layers, n, d, dtype=torch.bfloat16, device=x.device)
     low = torch.empty_like(high)
     kernel[(n, layers)](x, shift, high, low, n, d, BLOCK=triton.next_power_of_2(d), num_warps=4)
     return high, low
+
+
+def attend(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, starts: torch.Tensor, longest: int, scale: float
+) -> torch.Tensor:
+    """Attention within each of many short texts: q, k, v are (all pieces, heads, d), alike and contiguous.
+
+    Text t holds the pieces from starts[t] to starts[t + 1], at most `SHORT` of them.
+    """
+    triton, *_, kernel = _compiled()
+    out = torch.empty_like(q)
+    _, heads, d = q.shape
+    length = max(16, triton.next_power_of_2(longest))
+    block = max(16, triton.next_power_of_2(d))
+    warps = {16: 1, 32: 2, 64: 4}.get(length, 8)
+    kernel[(len(starts) - 1, heads)](
+        q, k, v, out, starts, scale, heads * d, d, LENGTH=length, BLOCK=block, num_warps=warps
+    )  # fmt: skip
+    return out

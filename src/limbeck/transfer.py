@@ -1,12 +1,14 @@
-"""Host arrays to the device, without anybody waiting.
+"""Between host and device, without anybody waiting.
 
 A GPU copies from ordinary memory only once it has nothing else to do, and the host, which should be launching the next
 batch, waits for that. From pinned memory it copies when it comes to it. Pinning is dear, so a block of memory is pinned
-once and used round and round.
+once and used round and round. The other way, asking a tensor for its value waits for all that was launched, also after
+it was made: what will be asked for later sets out at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -26,6 +28,22 @@ def send(array: NDArray[Any], device: torch.device) -> torch.Tensor:
     if array.nbytes > SECTION_BYTES:
         return torch.from_numpy(array).pin_memory().to(device, non_blocking=True)
     return _ring().send(array, device)
+
+
+def fetch(tensor: torch.Tensor) -> Callable[[], torch.Tensor]:
+    """A small tensor on its way to the host; the call gives it, and waits for nothing that is launched after this."""
+    if tensor.device.type != "cuda":
+        return lambda: tensor
+    there = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    there.copy_(tensor, non_blocking=True)
+    arrived = torch.cuda.Event()
+    arrived.record()
+
+    def get() -> torch.Tensor:
+        arrived.synchronize()
+        return there
+
+    return get
 
 
 class _Ring:

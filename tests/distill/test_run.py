@@ -58,12 +58,12 @@ ONE = ["README.md", "config.json", "model.safetensors", "modules.json", "run.jso
 
 def test_one_method_and_layer_is_the_folder_itself(run: Run, model: Path, text: Path, tmp_path: Path):
     out = tmp_path / "v"
-    status, said, _ = run("--model", model, "--corpus", text, "--min-count", 2, "--out", out, "--quiet")
+    status, said, _ = run("--model", model, "--corpus", text, "--min-count", 2, "--out", out)
     assert status == 0
     assert Distilled.load(out).method == "best"
     shutil.rmtree(out)
     how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "average")
-    status, said, _ = run(*how, "--out", out, "--quiet")
+    status, said, _ = run(*how, "--out", out)
     assert status == 0
     assert "words × 16 dimensions, layer 2" in said
     assert files_of(out) == sorted([*ONE, "report.html"])
@@ -91,7 +91,7 @@ def test_several_are_folders_in_it(run: Run, model: Path, text: Path, tmp_path: 
     with pytest.raises(InputError, match=r"holds several folders of vectors \(average-1, .*: name one, .*average-1"):
         lb.StaticVectors.load(out)
     assert main(["evaluate", str(out), "--tasks", "men", "--data", str(tmp_path)]) == 1
-    status, said, _ = run(*how, "--out", out, "--existing", "resume", "--quiet")
+    status, said, _ = run(*how, "--out", out, "--existing", "resume")
     assert status == 0
     assert "complete already" in said
     status, _, complaint = run(*how, "--out", out, "--existing", "resume", "--quiet", "--over-contexts", "max")
@@ -144,7 +144,7 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
 
 
 def test_a_preset_of_x2static_says_all_that_is_not_given(model: Path, text: Path, tmp_path: Path, run: Run):
-    how = ("--model", model, "--corpus", text, "--method", "x2static", "--quiet", "--preset")
+    how = ("--model", model, "--corpus", text, "--method", "x2static", "--preset")
     assert run(*how, "released", "--window", 12, "--set", "epochs=2", "--out", tmp_path / "r")[0] == 0
     told = Distilled.load(tmp_path / "r").about
     assert told["text"]["lowercase"]
@@ -385,16 +385,14 @@ def test_words_frames_and_scores(run: Run, model: Path, text: Path, tmp_path: Pa
     pairs = tmp_path / "data" / "words" / "wordsim"
     pairs.mkdir(parents=True)
     out = tmp_path / "v"
-    status, said, _ = run(
-        "--model", model, "--corpus", text, "--words", words, "--unseen", "pieces", "--out", out, "--quiet"
-    )
+    status, said, _ = run("--model", model, "--corpus", text, "--words", words, "--unseen", "pieces", "--out", out)
     assert status == 0
     assert "3 words × 16 dimensions" in said
     assert "2 of them from pieces" in said
     assert "2 | from the mean of the word's pieces" in (out / "README.md").read_text()
     shutil.rmtree(out)
     framed = ("--method", "frame", "--frame", "this is a {}.", "--frame", "the {}")
-    status, said, _ = run("--model", model, "--words", words, *framed, "--out", out, "--quiet")
+    status, said, _ = run("--model", model, "--words", words, *framed, "--out", out)
     assert status == 0
     assert "“this is a ….” and “the …”" in (out / "README.md").read_text()
     status, _, complaint = run("--model", model, "--corpus", text, "--tasks", "wordsim", "--out", tmp_path / "w")
@@ -403,7 +401,7 @@ def test_words_frames_and_scores(run: Run, model: Path, text: Path, tmp_path: Pa
 
 
 def test_a_finished_run_is_scored_anew_on_other_tasks(run: Run, model: Path, text: Path, tmp_path: Path):
-    how = ("--model", model, "--corpus", text, "--min-count", 1, "--quiet", "--out", tmp_path / "v")
+    how = ("--model", model, "--corpus", text, "--min-count", 1, "--out", tmp_path / "v")
     assert run(*how)[0] == 0
     words = [word for word in Distilled.load(tmp_path / "v").vectors.words if word.isalpha()]
     pairs = [(a, b) for row, a in enumerate(words) for b in words[row + 1 :]][:40]

@@ -67,3 +67,16 @@ def test_a_block_that_is_given_back_comes_first_and_not_for_ever() -> None:
         assert assignment.give_back(first)
         assert assignment.take(1) == first
     assert not assignment.give_back(first)
+
+
+def test_one_worker_has_nobody_to_wait_for() -> None:
+    taken = drain(Assignment(plan_of([100] * 50), [Part(0, 50)], workers=1), seconds=100)
+    assert taken == [Part(0, 1), Part(1, 50)]
+
+
+def test_a_block_that_was_not_begun_can_be_put_back_as_often_as_one_likes() -> None:
+    assignment = Assignment(plan_of([10] * 6), [Part(0, 6)], workers=2)
+    for _ in range(TRIES + 1):
+        first = assignment.take(1)
+        assignment.put_back(first)
+    assert assignment.give_back(assignment.take(1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import pickle
+import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,42 @@ def test_options_of_ray_need_ray(tmp_path: Path, option: list[str], capsys: pyte
     assert main(given) == 2
     assert f"{option[0]} is of --engine ray" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("named", ["--address", "RAY_ADDRESS"])
+def test_an_address_where_nobody_listens_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    pytest.importorskip("ray", reason="needs ray")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"  # free a moment later
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    given = ["--engine", "ray", "--address", address if named == "--address" else "auto"]
+    assert main(["measure", "--model", "mini-bert", "--corpus", "sample", "--out", str(tmp_path / "run"), *given]) == 1
+    told = capsys.readouterr().err
+    assert f"a cluster of Ray must be at --address {address}" in told
+    assert told.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+PRINTED = """
+import limbeck.stream.ray
+from ray._private.ray_logging import stdout_deduplicator
+
+def told(line):
+    said = {"lines": [line], "pid": "raylet", "is_err": False, "job_id": None, "ip": "127.0.0.1"}
+    return [line for some in stdout_deduplicator.deduplicate(said) for line in some["lines"]]
+
+assert told("another thing") == ["another thing"]
+assert told("A worker died or was killed while executing a task by an unexpected system error.") == []
+"""
+
+
+@pytest.mark.ray
+def test_ray_does_not_print_where_results_are_expected() -> None:
+    """In a process of its own: Ray reads what it is told when it is first imported."""
+    pytest.importorskip("ray", reason="needs ray")
+    subprocess.run([sys.executable, "-c", PRINTED], check=True, capture_output=True)
 
 
 # shards

@@ -28,10 +28,13 @@ def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], mo
         bar.advance(1234)
     with Progress("silent", show=False) as bar:
         bar.advance(1)
-    first, second = capsys.readouterr().err.splitlines()
+    with Progress("waiting", total=7) as bar:
+        bar.advance(0)
+    first, second, third = capsys.readouterr().err.splitlines()
     assert first.startswith("model: 500 of 1,000 words, ")
     assert first.endswith(" left")
     assert second.startswith("planning: 1,234 words, ")
+    assert third == "waiting: 0 of 7 words"  # no guess before anything is done
 
 
 def read_all(master: int) -> str:

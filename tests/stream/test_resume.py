@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from limbeck.errors import InputError, LimbeckError
 from limbeck.state import atomic, load, save
 from limbeck.stream import Choice, Passed, TextSource, run_pass
 from limbeck.stream.checkpoint import CUMULATIVE, PARTS, PLAN, Checkpoint, Part, gaps
-from limbeck.stream.workers import prefetched
+from limbeck.stream.workers import Workers, prefetched
 
 MADE = sentences(200, documents=12)
 SHAPE = {"layers": LAYERS, "dim": DIM}
@@ -344,6 +345,33 @@ def test_prefetching_changes_nothing_and_passes_errors_on() -> None:
 
     with pytest.raises(InputError, match="here"):
         list(prefetched(broken(), depth=2))
+
+
+class Count:
+    """A job: some numbers."""
+
+    def __init__(self, first: int, stop: int) -> None:
+        self.first, self.stop = first, stop
+        self.weight = bytes(1 << 20)  # more than a pipe holds
+
+    def __call__(self, pool: Any) -> Any:
+        return iter(range(self.first, self.stop))
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_job_may_be_given_while_another_is_under_way(count: int) -> None:
+    with Workers(count) as workers:
+        if count:
+            with pytest.raises((pickle.PicklingError, AttributeError)):
+                workers.run(lambda pool: iter(()))
+            assert list(workers.run(Count(0, 3))) == [0, 1, 2]
+        one, two = workers.run(Count(0, 40)), workers.run(Count(40, 90))
+        assert list(one) == list(range(40))
+        assert next(two) == 40
+        three = workers.run(Count(0, 9))
+        del two, three  # neither is wanted any more
+        assert list(workers.run(Count(7, 60))) == list(range(7, 60))
+    assert sys.getswitchinterval() == pytest.approx(0.005)
 
 
 def test_an_error_in_a_worker_is_the_users_error(tmp_path: Path) -> None:

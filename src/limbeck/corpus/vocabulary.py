@@ -68,6 +68,17 @@ class Vocabulary:
         return cls(words, arrays["counts"], arrays["contexts"])
 
 
+def by_frequency(words: Sequence[str], counts: Int64, rows: Sequence[int]) -> list[int]:
+    """Rows with the most frequent words first, ties by spelling, whatever the order they came in.
+
+    >>> by_frequency(["tea", "the", "a"], np.array([2, 9, 2]), [0, 1, 2])
+    [1, 2, 0]
+    """
+    spelled = np.array(sorted(rows, key=words.__getitem__), dtype=np.int64)
+    ordered: list[int] = spelled[np.argsort(-counts[spelled], kind="stable")].tolist()
+    return ordered
+
+
 def punctuation_only(word: str) -> bool:
     """Whether a word is made of punctuation and symbols alone (Unicode categories P and S): "--", "$", "😀".
 

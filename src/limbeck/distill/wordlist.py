@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.corpus.compression import open_bytes
-from limbeck.corpus.vocabulary import Vocabulary
+from limbeck.corpus.vocabulary import Vocabulary, by_frequency
 from limbeck.distill.settings import DistillSettings
 from limbeck.errors import InputError
 from limbeck.stream.plan import Plan
@@ -79,13 +79,10 @@ def choose_words(
     whole = folded(plan.vocabulary) if fold else plan.vocabulary
     key = str.lower if fold else str
 
-    def by_frequency(row: int) -> tuple[int, str]:
-        return -int(whole.counts[row]), whole.words[row]  # ties by spelling, whatever the order of the text
-
     named = list(dict.fromkeys([*(only or ()), *also]))
     if only is None:
         enough = np.flatnonzero(whole.counts >= settings.min_count).tolist()
-        own = [whole.words[row] for row in sorted(enough, key=by_frequency)[: settings.max_words]]
+        own = [whole.words[row] for row in by_frequency(whole.words, whole.counts, enough)[: settings.max_words]]
         listed = list(dict.fromkeys([*own, *named]))
     else:
         listed = named
@@ -93,11 +90,11 @@ def choose_words(
     if only is not None and (whole.ids([key(word) for word in named]) < 0).any():
         company = max(company, to_fit_on)
     if shown < company:
-        others = sorted(range(len(whole.words)), key=by_frequency)[: company + shown]
+        others = by_frequency(whole.words, whole.counts, range(len(whole.words)))[: company + shown]
         listed = list(dict.fromkeys([*listed, *(whole.words[row] for row in others)]))[:company]
     followed = list(dict.fromkeys(key(word) for word in listed))
-    kept = [row for row in whole.ids(followed).tolist() if row >= 0]
-    kept.sort(key=by_frequency)
+    known = whole.ids(followed)
+    kept = by_frequency(whole.words, whole.counts, known[known >= 0].tolist())
     kind = FoldedVocabulary if fold else Vocabulary
     vocabulary = kind([whole.words[row] for row in kept], whole.counts[kept], whole.contexts[kept])
     return replace(plan, vocabulary=vocabulary), WordList(listed, vocabulary.ids(listed), shown)

@@ -7,17 +7,20 @@ import inspect
 import itertools
 import json
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from copy import copy
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.batching import cut, ranges
 from limbeck.encoders.layers import TABLE, choose_layers
+from limbeck.encoders.packed import KINDS, Row, alike, cut_row, first_position, of_row, packed
 from limbeck.encoders.pooling import POOLINGS, Pooling
 from limbeck.encoders.preparer import PiecePreparer
 from limbeck.encoders.protocol import Ints, Prepared
@@ -31,7 +34,6 @@ LONGEST_WINDOW = 4_096  #: unless asked: models of 100,000 positions would read 
 _UNKNOWN_WINDOW = 512
 #: kernels for attention, best first; cuDNN's plans anew for each shape, some 50 ms, and here every batch has its own
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-_PLAINLY_MASKED = ("bert", "camembert", "distilbert", "electra", "roberta", "xlm-roberta")
 _PROBE = "one two three four"
 _POSITION_TABLES = ("wpe", "pos_emb", "position", "embed_position")
 
@@ -97,7 +99,8 @@ class HuggingFaceEncoder:
 
         aligner = Aligner(tokenizer)
         self._window = choose_window_size(self._model, tokenizer, window)
-        self._blocks, self._hidden, causal = self._try(aligner)
+        self._probe = [*aligner.prefix, *aligner.encode(_PROBE), *aligner.suffix][: min(self._window, 8)]
+        self._blocks, self._hidden, causal = self._try()
         self._layers = choose_layers(layers, self._blocks)
         self._dim = self._table.shape[1] if self._layers == (TABLE,) else self._hidden
         self._check_table()
@@ -111,6 +114,7 @@ class HuggingFaceEncoder:
             keep_first=keep_first,
             special=special,
         )
+        self._packs = self._choose_packing()
 
     def _check_table(self) -> None:
         if TABLE in self._layers and self._table.shape[1] != self._dim:
@@ -184,6 +188,7 @@ class HuggingFaceEncoder:
         self._device = choose_device(device)
         self._model = self._model.to(self._device)
         self._table = self._model.get_input_embeddings().weight
+        self._packs = self._choose_packing()
         return self
 
     def with_random_weights(self, seed: int) -> HuggingFaceEncoder:
@@ -251,7 +256,7 @@ class HuggingFaceEncoder:
                 f"{len(self._table)} rows: give the tokenizer that belongs to {self._name}."
             )
         lengths = np.diff(batch.window_starts)
-        order = np.argsort(-lengths, kind="stable")
+        order = np.arange(len(lengths)) if self._packs else np.argsort(-lengths, kind="stable")
         cuts = self._cuts(lengths[order])
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
@@ -262,12 +267,19 @@ class HuggingFaceEncoder:
             units = np.sort(by_rank[bounds[run] : bounds[run + 1]])
             if not len(units):
                 continue
-            windows, length = order[low:high], int(lengths[order[low]])
-            states = self._states(*self._padded(batch, windows, lengths[windows], length))
+            windows = order[low:high]
+            if self._packs:
+                first, last = batch.window_starts[[low, high]].tolist()
+                states = self._states(self._in_a_row(batch.pieces[first:last], lengths[windows]))
+                begins = batch.window_starts[batch.unit_window[units]] - first
+            else:
+                length = int(lengths[order[low]])
+                ids, mask = self._padded(batch, windows, lengths[windows], length)
+                states = self._states({"input_ids": ids, "attention_mask": mask})
+                begins = (unit_rank[units] - low) * length
             pooling = Pooling.plan(
-                self._pooling, unit_rank[units] - low, batch.unit_first[units], batch.unit_count[units],
-                length, self._device,
-            )  # fmt: skip
+                self._pooling, begins + batch.unit_first[units], batch.unit_count[units], self._device
+            )
             if len(units) == len(batch):
                 pooling(states, out)
             else:
@@ -275,7 +287,9 @@ class HuggingFaceEncoder:
         return out
 
     def _cuts(self, lengths: Ints) -> list[int]:
-        """Where to cut windows, sorted by falling length, into forward passes."""
+        """Where to cut windows into forward passes; unless they go in a row, they are sorted by falling length."""
+        if self._packs:
+            return cut_row(lengths, self._batch_tokens)
         if self._masked or self._prepare.causal:
             return cut(lengths, np.ones_like(lengths), self._batch_tokens)
         # A model that takes no mask (FNet) would read the padding: only windows of one length go together.
@@ -292,28 +306,39 @@ class HuggingFaceEncoder:
         both = send(np.stack([ids, real.astype(np.int64)]), self._device)  # one copy instead of two
         return both[0], both[1]
 
-    def _states(self, ids: torch.Tensor, mask: torch.Tensor) -> list[torch.Tensor]:
+    @cached_property
+    def _first_position(self) -> int:
+        return first_position(self._model)
+
+    def _in_a_row(self, pieces: NDArray[np.integer], lengths: Ints) -> dict[str, Any]:
+        return of_row(Row.of(pieces, lengths, first=self._first_position, device=self._device))
+
+    def _states(self, given: dict[str, Any]) -> list[torch.Tensor]:
         """Hidden states (windows, length, d) of the chosen layers."""
         read = [layer for layer in self._layers if layer != TABLE]
         top = read == [str(self._blocks)]  # then no other layer's states need be held
-        hidden = self._run(ids, mask, top=top) if read else ()
+        hidden = self._run(given, top=top) if read else ()
         return [
-            torch.nn.functional.embedding(ids, self._table) if layer == TABLE else hidden[0 if top else int(layer)]
+            torch.nn.functional.embedding(given["input_ids"], self._table)
+            if layer == TABLE
+            else hidden[0 if top else int(layer)]
             for layer in self._layers
         ]
 
-    def _run(self, ids: torch.Tensor, mask: torch.Tensor, *, top: bool = False) -> tuple[torch.Tensor, ...]:
-        """Every layer's states, or those of the top alone."""
-        settings: dict[str, Any] = {"output_hidden_states": not top, "return_dict": True}
-        if self._masked:
-            settings["attention_mask"] = self._wide_mask(mask)
+    def _run(self, given: dict[str, Any], *, top: bool = False) -> tuple[torch.Tensor, ...]:
+        """Every layer's states, or those of the top alone; `given` are pieces and mask, or a row."""
+        given = {**given, "output_hidden_states": not top, "return_dict": True}
+        mask = given.pop("attention_mask", None)
+        if self._masked and mask is not None:
+            given["attention_mask"] = self._wide_mask(mask)
         if self._cacheable:
-            settings["use_cache"] = False
+            given["use_cache"] = False
         if self._two_stacks:
-            given = self._model(input_ids=ids, decoder_input_ids=ids, decoder_attention_mask=mask, **settings)
-            return (given.last_hidden_state,) if top else tuple(given.decoder_hidden_states)
-        given = self._model(input_ids=ids, **settings)
-        return (given.last_hidden_state,) if top else tuple(given.hidden_states)
+            made = self._model(decoder_input_ids=given["input_ids"], decoder_attention_mask=mask, **given)
+            return (made.last_hidden_state,) if top else tuple(made.decoder_hidden_states)
+        with nullcontext() if mask is not None else packed(self._model):
+            made = self._model(**given)
+        return (made.last_hidden_state,) if top else tuple(made.hidden_states)
 
     def _wide_mask(self, mask: torch.Tensor) -> torch.Tensor:
         """The mask (windows, length), spread to every position where that spares the GPU a wait.
@@ -321,18 +346,18 @@ class HuggingFaceEncoder:
         Given a plain mask, transformers asks whether anything is masked at all, and the host stands still until the
         GPU has answered. Only for models that read nothing else off the mask.
         """
-        if mask.device.type != "cuda" or self._model.config.model_type not in _PLAINLY_MASKED:
+        if mask.device.type != "cuda" or self._model.config.model_type not in KINDS:
             return mask
         return mask.bool()[:, None, None, :].expand(-1, -1, mask.shape[1], -1)
 
     @torch.inference_mode()
-    def _try(self, aligner: Aligner) -> tuple[int, int, bool]:
+    def _try(self) -> tuple[int, int, bool]:
         """Blocks, dimensions, and whether the model is causal, from one pass over two small inputs.
 
         Configurations lie (a Llama may have been turned into an encoder), so the model is asked:
         where the last piece changes no earlier vector, nothing is seen to the right.
         """
-        pieces = [*aligner.prefix, *aligner.encode(_PROBE), *aligner.suffix][: min(self._window, 8)]
+        pieces = self._probe
         if max(pieces) >= len(self._table):
             raise InputError(
                 f"Every piece must be a row of the model's embedding table; got piece {max(pieces)} and "
@@ -341,9 +366,31 @@ class HuggingFaceEncoder:
         pieces = (pieces * 2)[: max(len(pieces), 2)]
         other = next(piece for piece in range(len(self._table)) if piece not in (pieces[-1], self._pad))
         ids = torch.tensor([pieces, [*pieces[:-1], other]], device=self._device)
-        states = self._run(ids, torch.ones_like(ids))
+        states = self._run({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
         changed = (states[-1][0, :-1] - states[-1][1, :-1]).abs().max() > 1e-6 * states[-1][0, :-1].abs().max()
         return len(states) - 1, int(states[-1].shape[-1]), self._two_stacks or not bool(changed)
+
+    @torch.inference_mode()
+    def _reads_rows(self) -> bool:
+        """Whether the model reads texts in a row as it does padded ones, asked with two small ones."""
+        if self._model.config.model_type not in KINDS or self._prepare.causal:
+            return False
+        pieces = np.array(self._probe)
+        lengths = np.array([len(pieces), max(len(pieces) - 2, 1)])
+        both = np.concatenate([pieces, pieces[: lengths[1]]])
+        ids = torch.from_numpy(np.stack([pieces, pieces])).to(self._device)
+        mask = torch.arange(len(pieces), device=self._device) < torch.from_numpy(lengths).to(self._device)[:, None]
+        try:
+            in_a_row = self._run(self._in_a_row(both, lengths))
+        except Exception:  # an older torch, GPU or transformers, no compiler for a kernel: padding will do
+            return False
+        padded = self._run({"input_ids": ids, "attention_mask": mask.long()})
+        return all(alike(one[0], other[mask]) for one, other in zip(in_a_row, padded, strict=True))
+
+    def _choose_packing(self) -> bool:
+        """Whether texts go in a row: where there is a kernel for it."""
+        narrow = self._dtype in (torch.bfloat16, torch.float16)
+        return self._device.type == "cuda" and narrow and self._reads_rows()
 
 
 def choose_device(device: str) -> torch.device:

@@ -18,7 +18,7 @@ POOLINGS = ("mean", "first", "last", "sum", "max", "min")
 
 @dataclass(frozen=True)
 class Pooling:
-    """Where each unit is read from a padded batch of hidden states (windows, length, d).
+    """Where each unit is read from a batch of hidden states (windows, length, d).
 
     Most words are one piece, so all units are first read as one piece each; the rows of units
     with several pieces are then written over.
@@ -31,10 +31,9 @@ class Pooling:
     bounds: torch.Tensor  # (several,) where each unit's parts begin
 
     @classmethod
-    def plan(cls, kind: str, row: Ints, first: Ints, count: Ints, length: int, device: torch.device) -> Pooling:
-        """`row`, `first`, `count`: window in the batch, first piece in it, number of pieces of each unit."""
+    def plan(cls, kind: str, begin: Ints, count: Ints, device: torch.device) -> Pooling:
+        """`begin`, `count`: first piece of each unit, in the flattened batch, and number of its pieces."""
         choose(kind, POOLINGS, what="pooling")
-        begin = row * length + first
         several = np.flatnonzero(count > 1) if kind not in ("first", "last") else np.zeros(0, dtype=np.int64)
         sizes = count[several]
         bounds = np.cumsum(sizes) - sizes

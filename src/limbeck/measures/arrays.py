@@ -56,7 +56,7 @@ def observe(x: Any, *, words: Any = None, contexts: Any = None, sentences: Any =
         strings=[names[i] for i in word_ids] if words is not None else (),
     )
     if not bool(well_defined(batch)):
-        refuse(batch)
+        refuse(batch.norms, batch.strings)
     return Observed(batch, names, flat)
 
 

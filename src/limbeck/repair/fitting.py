@@ -20,7 +20,7 @@ from limbeck.repair.repair import Repair
 from limbeck.repair.source import RepairedSource
 from limbeck.repair.whiten import Whitening
 from limbeck.stream import Choice, Plan, Source, run_pass, survey
-from limbeck.stream.run import device_of
+from limbeck.stream.sources import device_of
 from limbeck.stream.workers import Workers
 
 SAMPLE = 50_000  #: occurrences that clusters are found in

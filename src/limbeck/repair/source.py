@@ -18,7 +18,7 @@ from limbeck.repair.methods import name_of
 from limbeck.stream import Plan, Source
 from limbeck.stream.filling import checked
 from limbeck.stream.plan import Surveyed
-from limbeck.stream.run import device_of
+from limbeck.stream.sources import device_of
 from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 
@@ -83,8 +83,10 @@ class RepairedSource:
         return self.source.survey(workers=workers)
 
     def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]:
+        return self._read(self.source.read(plan, start=start, workers=workers, seed=seed))
+
+    def _read(self, items: Iterator[Encoded | ShardEnd]) -> Iterator[Encoded | ShardEnd]:
         lost = 0
-        items = self.source.read(plan, start=start, workers=workers, seed=seed)
         for item in checked(items, self.layers):  # a zero vector of the model's would be none after centering
             if isinstance(item, ShardEnd):
                 if lost:

@@ -168,6 +168,7 @@ class Distillation:
             settings=self.told(made),
             seed=self.settings.seed,
             deduplicate=self.settings.deduplicate,
+            keep=False,  # vectors are made of it at once, and the state of many words takes long to write
             **self.how,
         )
         filled = iter(self.passed.accumulators)  # restored ones where a run goes on

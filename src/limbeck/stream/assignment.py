@@ -14,7 +14,7 @@ class Assignment:
     """The ranges of shards that are still to be done.
 
     Blocks begin with a single shard, from which the speed is known; later ones take as long as is asked for, and become
-    smaller towards the end, so that no worker waits long for the last.
+    smaller towards the end, so that no worker waits long for the last; one that is alone has nobody to wait for.
     """
 
     def __init__(self, plan: Plan, missing: Sequence[Part], *, workers: int, one_by_one: bool = False) -> None:
@@ -40,7 +40,7 @@ class Assignment:
         stop = first.first + 1
         if not self._one_by_one and self._spent:
             speed = self._done / self._spent  # of one worker
-            left = sum(map(self.units, self._waiting)) / (2 * self._workers)
+            left = sum(map(self.units, self._waiting)) / (2 * self._workers if self._workers > 1 else 1)
             wanted = max(least * speed, min(seconds * speed, left)) - self._units[first.first]
             while stop < first.stop and wanted >= self._units[stop] / 2:
                 wanted -= self._units[stop]
@@ -55,9 +55,13 @@ class Assignment:
 
     def give_back(self, block: Part) -> bool:
         """The worker that had this block is lost; whether it may be tried again."""
-        self._waiting = sorted([*self._waiting, block])
+        self.put_back(block)
         self._tries[block.first] = self._tries.get(block.first, 0) + 1
         return self._tries[block.first] < TRIES
+
+    def put_back(self, block: Part) -> None:
+        """It was not begun after all, or must be done again."""
+        self._waiting = sorted([*self._waiting, block])
 
     def units(self, block: Part) -> int:
         return sum(self._units[block.first : block.stop])

@@ -7,42 +7,34 @@ not given back is done again by another: a block counts whole, once, or not at a
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections import deque
-from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from limbeck.accumulators import Accumulator
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.state import State
 from limbeck.stream.assignment import TRIES, Assignment
-from limbeck.stream.checkpoint import Part, arrays_of, merge_into, restored
-from limbeck.stream.filler import BATCH, Failed, Filled, Parcel
+from limbeck.stream.checkpoint import Part, gaps, merge_into, restored
+from limbeck.stream.filler import BATCH, STATE, Failed, Filled, Parcel, copied
 from limbeck.stream.filling import Work
 from limbeck.stream.progress import Progress
 from limbeck.stream.ray import RayWorkers, put, ray, why
+from limbeck.stream.tree import Node, Tree
 
 STARTING = 900.0  #: seconds in which a worker must have its model
 BOUNDED = {"_generator_backpressure_num_objects": 32}  #: of what a worker says, so much waits to be heard
 REST = 4  #: times as long as the driver needs for the states of all workers, they work on
 
 
-def _merge(packed: bytes, settings: list[dict[str, Any]], one: State, other: State) -> State:
-    """A node of the tree: the state of two blocks together."""
-    kinds: list[Accumulator] = pickle.loads(packed)
-    first, second = (restored(kinds, copied(arrays), settings) for arrays in (one, other))
-    merge_into(first, second)
-    return arrays_of(first)
+@dataclass(eq=False)
+class Hand:
+    """A worker, and the block that it makes ready while it does another."""
 
-
-def copied(arrays: State) -> State:
-    """Arrays of one's own: those in Ray's memory cannot be written."""
-    return {name: array.copy() for name, array in arrays.items()}
+    actor: Any
+    then: Part | None = None
 
 
 @dataclass
@@ -50,11 +42,13 @@ class Block:
     """A block under way."""
 
     part: Part
-    worker: Any
+    worker: Hand
     reports: Any  # generator of what the worker says
-    began: float
-    heard: float = 0.0  # 0: not yet
+    asked: float
+    began: float = 0.0  # 0: not yet
+    heard: float = 0.0
     units: int = 0  # of it that the bar shows
+    state: Any = None
     batches: list[Any] = field(default_factory=list)
 
 
@@ -68,59 +62,6 @@ class Ended:
     batches: list[Any]
 
 
-class Tree:
-    """States of blocks in Ray's memory, merged two by two: neighbours of equal rank, or any two when all is done."""
-
-    def __init__(self, empty: list[Accumulator]) -> None:
-        self._kinds = put(empty)
-        self._merge = ray.remote(num_cpus=0, max_retries=3)(_merge)
-        self._waiting: dict[Part, tuple[int, Any]] = {}  # rank and state
-        self._under_way: dict[Any, tuple[int, Part, Part]] = {}
-        self.settings: list[dict[str, Any]] = []
-
-    def add(self, part: Part, state: Any, rank: int = 0) -> None:
-        self._waiting[part] = (rank, state)
-
-    def pair(self, *, all_done: bool = False) -> None:
-        """Begin to merge what can be merged, a few states at once."""
-        if len(self._under_way) > 1:
-            return
-        for one, other in pairwise(sorted(self._waiting)):
-            ranks = self._waiting[one][0], self._waiting[other][0]
-            if one.stop == other.first and (all_done or ranks[0] == ranks[1]):
-                states = self._waiting.pop(one)[1], self._waiting.pop(other)[1]
-                self._under_way[self.merge_now(*states)] = (max(ranks), one, other)
-                return
-
-    def merge_now(self, one: Any, other: Any) -> Any:
-        """Two states to one, which is there when the task is done."""
-        return self._merge.remote(self._kinds, self.settings, one, other)
-
-    @property
-    def under_way(self) -> list[Any]:
-        return list(self._under_way)
-
-    @property
-    def held(self) -> int:
-        """States in Ray's memory, those among them that are being merged."""
-        return len(self._waiting) + 2 * len(self._under_way)
-
-    @property
-    def whole(self) -> bool:
-        """Whether no two neighbours are left."""
-        touching = any(one.stop == other.first for one, other in pairwise(sorted(self._waiting)))
-        return not self._under_way and not touching
-
-    def ended(self, reference: Any) -> tuple[Part, Part, Part, int]:
-        """A merge has come to its end: the two parts, the one they are now, and its rank."""
-        rank, one, other = self._under_way.pop(reference)
-        return one, other, Part(one.first, other.stop), rank + 1
-
-    def states(self) -> Iterator[tuple[Part, Any]]:
-        for part in sorted(self._waiting):
-            yield part, self._waiting[part][1]
-
-
 def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) -> list[Accumulator]:
     """The accumulators filled with all shards by workers of Ray; see `limbeck.stream.local.run_local`."""
     if getattr(getattr(work.source, "encoder", None), "carries_state", False):
@@ -132,6 +73,11 @@ def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) 
         return driver.finish()
     except ray.exceptions.RayError as error:
         raise LimbeckError(f"Ray must be there until the end; {why(error)}: --existing resume goes on.") from error
+    except BaseException:
+        if work.saved:
+            with suppress(Exception):  # whatever ends the run, what is done is kept
+                driver.save_all()
+        raise
     finally:
         driver.stop()
 
@@ -148,70 +94,95 @@ class Driver:
         device = "cuda" if workers.gpus_per_worker else None
         self.parcel = put(Parcel(work.source, work.plan, self.empty, work.seed, device, bool(work.consumers)))
         self.tree = Tree(self.empty)
-        self.idle: list[Any] = []
+        self.idle: list[Hand] = []
         self.blocks: dict[Any, Block] = {}
         self.in_turn: dict[int, Ended] = {}  # blocks that wait for earlier ones, where consumers see shards in order
         self.taken = 0.0  # seconds that the driver needs for one state
+        self.next_save = time.monotonic() + every
 
     def run(self) -> None:
         if self.waiting:
             self.idle = [self.worker() for _ in range(self.many)]
         self.assign()
         while self.blocks or not self.tree.whole:
-            self.tree.pair(all_done=not self.blocks)
+            for worker in self.idle:
+                if not self.tree.busy(worker.actor):
+                    self.tree.pair(worker.actor, all_done=not self.blocks)
             ready, _ = ray.wait([*self.blocks, *self.tree.under_way], num_returns=1, timeout=1.0)
             for reference in ready:
                 if reference in self.blocks:
                     self.hear(self.blocks[reference])
                 else:
-                    self.keep_merged(reference)
+                    self.take_merged(reference)
             for block in list(self.blocks.values()):
-                patience = self.workers.patience if block.heard else STARTING
-                if time.monotonic() - (block.heard or block.began) > patience:
+                patience = self.workers.patience if block.began else STARTING
+                if time.monotonic() - (block.heard or block.asked) > patience:
                     self.replace(block, f"said nothing for {patience:g} s")
+            for actor in self.tree.late(STARTING):
+                with suppress(Exception):
+                    ray.kill(actor)
+            self.save_some()
             self.assign()
 
-    def worker(self) -> Any:
+    def worker(self) -> Hand:
         """A worker with all that it needs of this pass."""
-        hand = self.workers.hand()
-        hand.load.remote(self.parcel)
-        return hand
+        actor = self.workers.hand()
+        actor.load.remote(self.parcel)
+        return Hand(actor)
 
     def assign(self) -> None:
-        """Give every idle worker a block."""
-        seconds = max(self.every, REST * self.many * self.taken)
-        least = self.many * self.taken  # the driver could not take in states any faster
-        while self.idle and self.waiting:
-            # shards that consumers will see much later would only fill the memory
-            if self.work.consumers and self.waiting.next > self.turns[0] + 2 * self.many:
-                return
-            part, worker = self.waiting.take(seconds, least=least), self.idle.pop()
-            reports = worker.fill.options(num_returns="streaming", **BOUNDED).remote(part)
+        """Give every idle worker a block, and another one that it makes ready meanwhile."""
+        given = []
+        while self.idle and (part := self.idle[-1].then or self.take() or self.take_over()) is not None:
+            given.append((self.idle.pop(), part))
+        for worker, part in given:
+            worker.then = self.take()
+            reports = worker.actor.fill.options(num_returns="streaming", **BOUNDED).remote(part, worker.then)
             self.blocks[reports] = Block(part, worker, reports, time.monotonic())
+
+    def take(self) -> Part | None:
+        """The next block, if there is one."""
+        # shards that consumers will see much later would only fill the memory
+        if not self.waiting or (self.work.consumers and self.waiting.next > self.turns[0] + 2 * self.many):
+            return None
+        # in less time the driver could not take in the states of all workers
+        return self.waiting.take(max(self.every, REST * self.many * self.taken), least=self.many * self.taken)
+
+    def take_over(self) -> Part | None:
+        """A block that a busy worker has not come to."""
+        others = [block.worker for block in self.blocks.values() if block.worker.then is not None]
+        if not others:
+            return None
+        worker = min(others, key=lambda other: other.then or Part(0, 0))
+        part, worker.then = worker.then, None
+        return part
 
     def hear(self, block: Block) -> None:
         """Take what a worker says."""
         try:
             said = ray.get(next(block.reports))
             # what comes after an announcement stays in Ray's memory until it is needed
-            follows = next(block.reports) if isinstance(said, Filled) or said == BATCH else None
-            if isinstance(said, Filled) and self.work.saved:
-                ray.get(follows)
+            follows = next(block.reports) if said in (BATCH, STATE) else None
         except (ray.exceptions.RayError, StopIteration) as error:
             self.replace(block, f"ended ({why(error)})")
             return
         block.heard = time.monotonic()
+        block.began = block.began or block.heard
         if isinstance(said, Failed):
             raise said.error
         if isinstance(said, Filled):
             self.advance(block, said.units)
             del self.blocks[block.reports]
             self.waiting.done(block.part, block.heard - block.began)
+            while self.tree.pair(block.worker.actor):
+                pass
             self.idle.append(block.worker)
             self.assign()  # it goes on while its state is kept
-            self.end(Ended(block.part, said, follows, block.batches))
+            self.end(Ended(block.part, said, block.state, block.batches))
         elif said == BATCH:
             block.batches.append(follows)
+        elif said == STATE:
+            block.state = follows
         else:
             self.advance(block, said)
 
@@ -224,10 +195,11 @@ class Driver:
         del self.blocks[block.reports]
         self.bar.advance(-block.units)
         with suppress(Exception):
-            ray.kill(block.worker)
-        part = block.part
-        shards = f"shard {part.first}" if len(part) == 1 else f"shards {part.first} to {part.stop - 1}"
-        if not self.waiting.give_back(part):
+            ray.kill(block.worker.actor)
+        if block.worker.then is not None:
+            self.waiting.put_back(block.worker.then)
+        shards = told(block.part)
+        if not self.waiting.give_back(block.part):
             raise LimbeckError(
                 f"a worker of Ray must do its shards; {TRIES} were lost with {shards}, the last {what}: look for what "
                 "ends them (memory?), or use --engine local."
@@ -251,53 +223,90 @@ class Driver:
 
     def keep(self, ended: Ended) -> None:
         """A block counts from here on."""
-        work, began = self.work, time.monotonic()
-        work.dropped.update(ended.filled.dropped)
+        work, dropped = self.work, ended.filled.dropped
+        work.dropped.update(dropped)
         for consumer in work.consumers:
             consumer.end_shard(ended.part.first)
         self.tree.settings = ended.filled.settings
-        if work.saved:
-            self.save(ended.part, ended.state, ended.filled.dropped)
-            self.taken = max(self.taken, time.monotonic() - began)
         if work.accumulators:
-            self.tree.add(ended.part, ended.state)
-        elif work.saved:  # such parts are marks, and merged in no time
-            work.done = work.saved.compact(work.done, [])
+            self.tree.add(ended.part, Node(ended.state, dropped))
+        if work.consumers and work.saved:  # what consumers keep and what is kept here must be of the same shards
+            self.save(ended.part, ended.state, dropped)
+            if not work.accumulators:  # such parts are marks, and merged in no time
+                work.done = work.saved.compact(work.done, [])
+
+    def save_some(self) -> None:
+        """Now and then write what is not on disk, so that a run that is killed has not done it for nothing."""
+        began = time.monotonic()
+        if not self.work.saved or began < self.next_save:
+            return
+        self.save_all()
+        now = time.monotonic()
+        self.next_save = now + max(self.every, REST * (now - began))
+
+    def save_all(self) -> None:
+        for part, node in self.tree.nodes():
+            if part in self.work.done:
+                continue
+            began = time.monotonic()
+            try:
+                self.save(part, node.state, node.dropped)
+            except ray.exceptions.RayError:
+                self.tree.remove(part)
+                self.lose(part, node)
+            self.taken = max(self.taken, time.monotonic() - began)
 
     def save(self, part: Part, state: Any, dropped: dict[str, int]) -> None:
-        assert self.work.saved is not None
+        """Write a state, in the place of those that it was merged from."""
+        saved, work = self.work.saved, self.work
+        assert saved is not None
         kinds = [{"kind": a.name, "settings": own} for a, own in zip(self.empty, self.tree.settings, strict=True)]
-        self.work.saved.save_arrays(part, ray.get(state), kinds, dropped)
-        self.work.done = [*self.work.done, part]
+        saved.save_arrays(part, ray.get(state), kinds, dropped)
+        held = [other for other in work.done if part.first <= other.first and other.stop <= part.stop]
+        saved.remove(held)
+        work.done = [other for other in work.done if other not in held] + [part]
 
-    def keep_merged(self, reference: Any) -> None:
-        """Two parts are one, and so they are on disk."""
-        began, work = time.monotonic(), self.work
-        one, other, both, rank = self.tree.ended(reference)
+    def take_merged(self, reference: Any) -> None:
+        """Two states are one; or a worker is gone with the merge, or a machine with one of the states."""
         try:
-            ray.wait([reference])
-            if work.saved:
-                self.save(both, reference, work.saved.dropped_in([one, other]))
-                work.saved.remove([one, other])
-                work.done = [part for part in work.done if part not in (one, other)]
-                self.taken = max(self.taken, time.monotonic() - began)
-        except ray.exceptions.RayError:  # a machine is gone with one of them; they are on disk
+            ray.get(reference)
+        except ray.exceptions.RayError as error:
+            merge, gone = self.tree.failed(reference)
+            if isinstance(error, ray.exceptions.ActorDiedError):  # one that is at work will be missed there
+                self.idle = [self.worker() if hand.actor is merge.worker else hand for hand in self.idle]
+            for part, node in gone:
+                self.lose(part, node)
             return
-        self.tree.add(both, reference, rank)
+        self.tree.merged(reference)
+
+    def lose(self, part: Part, node: Node) -> None:
+        """A state is gone: what of it is not on disk is done again."""
+        work = self.work
+        held = [other for other in work.done if part.first <= other.first and other.stop <= part.stop]
+        missing = gaps(held, part.stop, start=part.first)
+        if missing and work.consumers:
+            raise LimbeckError(f"Ray must keep what is done until the end; the state of {told(part)} is gone.")
+        kept = work.saved.dropped_in(held) if work.saved else {}
+        for reason, count in node.dropped.items():
+            work.dropped[reason] -= count - kept.get(reason, 0)
+        for one in missing:
+            self.waiting.put_back(one)
+            self.bar.advance(-self.waiting.units(one))
+            self.bar.tell(f"what a machine of Ray had done is gone with it: {told(one)} done again.")
 
     def finish(self) -> list[Accumulator]:
-        """All states together, in the accumulators that were given, and as one part."""
+        """All states together, in the accumulators that were given and, if it is to be kept, as one part."""
         work = self.work
         merged = []
-        for part, state in self.tree.states():
-            merge_into(work.accumulators, restored(self.empty, copied(ray.get(state)), self.tree.settings))
+        for part, node in self.tree.nodes():
+            merge_into(work.accumulators, restored(self.empty, copied(ray.get(node.state)), self.tree.settings))
             merged.append(part)
         if work.saved:
             # of an earlier try
             others = [part for part in work.done if not any(a.first <= part.first < a.stop for a in merged)]
             work.saved.merge_all(others, work.accumulators)
             whole = Part(0, len(work.plan.shards))
-            if work.done != [whole]:
+            if work.done != [whole] and work.keep:
                 work.saved.save_part(whole, work.accumulators, dict(work.dropped))
                 work.saved.remove(work.done)
         return work.accumulators
@@ -306,7 +315,11 @@ class Driver:
         """Nothing of this pass is left on the cluster but workers that are at rest."""
         for block in self.blocks.values():
             with suppress(Exception):
-                ray.kill(block.worker)
+                ray.kill(block.worker.actor)
         for worker in self.idle:
             with suppress(Exception):
-                self.workers.rest(worker)
+                self.workers.rest(worker.actor)
+
+
+def told(part: Part) -> str:
+    return f"shard {part.first}" if len(part) == 1 else f"shards {part.first} to {part.stop - 1}"

@@ -14,14 +14,16 @@ from typing import Any
 from limbeck.accumulators import Accumulator
 from limbeck.encoded import Encoded
 from limbeck.errors import LimbeckError
-from limbeck.stream.checkpoint import Part, arrays_of
+from limbeck.state import State
+from limbeck.stream.checkpoint import Part, arrays_of, merge_into, restored
 from limbeck.stream.filling import fill
 from limbeck.stream.plan import Plan
 from limbeck.stream.sources import Source, TextSource, VectorSource
+from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 
 REPORT = 0.5  #: seconds between the reports of a worker
-BATCH = "batch"  #: announces a batch
+BATCH, STATE = "batch", "state"  #: announce one
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Filled:
-    """A block is done; its state follows."""
+    """A block is done, and its state was given."""
 
     settings: list[dict[str, Any]]  # of its accumulators
     dropped: dict[str, int]
@@ -52,6 +54,15 @@ class Parcel:
     batches: bool  # whether the driver wants the batches themselves
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A block whose text is being made ready."""
+
+    block: Part
+    accumulators: list[Accumulator]
+    items: Iterator[Encoded | ShardEnd]
+
+
 class Filler:
     """A worker: it holds the source of a pass, and fills empty accumulators with a block at a time."""
 
@@ -63,12 +74,13 @@ class Filler:
         torch.set_num_threads(cores)
         self.workers = Workers(feeders)
         self.parcel: Parcel | Failed | None = None
+        self.ahead: Begun | None = None
         self.function: Callable[[Any], Any] | None = None
 
     def load(self, packed: bytes | None) -> None:
         """A pass begins, with its parcel, or with None it is over."""
         try:
-            self.parcel = None
+            self.parcel = self.ahead = None
             if packed is not None:
                 parcel: Parcel = pickle.loads(packed)
                 self.parcel = parcel
@@ -88,23 +100,44 @@ class Filler:
         except Exception as error:
             return Failed(_plain(error))
 
-    def fill(self, block: Part) -> Iterator[Any]:
-        """Reports of units done, batches if they are wanted, each announced, and at the end `Filled` and the state."""
+    def merge(self, kinds: bytes, settings: list[dict[str, Any]], one: State, other: State) -> tuple[bool, State]:
+        """That it is done, which is small and travels, and the state of two blocks together."""
+        empty: list[Accumulator] = pickle.loads(kinds)
+        first, second = (restored(empty, copied(arrays), settings) for arrays in (one, other))
+        merge_into(first, second)
+        return True, arrays_of(first)
+
+    def fill(self, block: Part, then: Part | None) -> Iterator[Any]:
+        """Reports of units done, batches if they are wanted and the state, each announced, and at the end `Filled`.
+
+        The text of the block that will be asked for `then` is made ready meanwhile.
+        """
         if not isinstance(self.parcel, Parcel):
             yield self.parcel
             return
         yield 0  # the source is there, work begins
         try:
-            yield from self._fill(self.parcel, block)
+            begun, self.ahead = self.ahead, None
+            if begun is None or begun.block != block:
+                del begun  # another worker does that
+                begun = self._begin(self.parcel, block)
+            if then is not None:
+                self.ahead = self._begin(self.parcel, then)
+            yield from self._fill(self.parcel, begun)
         except Exception as error:
+            self.ahead = None
             yield Failed(_plain(error))
 
-    def _fill(self, parcel: Parcel, block: Part) -> Iterator[Any]:
+    def _begin(self, parcel: Parcel, block: Part) -> Begun:
         accumulators = deepcopy(parcel.empty)
+        made = fill(parcel.source, parcel.plan, block, accumulators, workers=self.workers, seed=parcel.seed)
+        return Begun(block, accumulators, made)
+
+    def _fill(self, parcel: Parcel, begun: Begun) -> Iterator[Any]:
+        accumulators = begun.accumulators
         dropped: dict[str, int] = {}
         units, told = 0, time.monotonic()
-        made = fill(parcel.source, parcel.plan, block, accumulators, workers=self.workers, seed=parcel.seed)
-        for item in made:
+        for item in begun.items:
             if not isinstance(item, Encoded):
                 for reason, count in item.dropped.items():
                     dropped[reason] = dropped.get(reason, 0) + count
@@ -116,8 +149,15 @@ class Filler:
             if time.monotonic() - told > REPORT:
                 yield units
                 units, told = 0, time.monotonic()
-        yield Filled([accumulator.settings() for accumulator in accumulators], dropped, units)
+        yield STATE
         yield arrays_of(accumulators)
+        # last: who hears this knows that the state is there
+        yield Filled([accumulator.settings() for accumulator in accumulators], dropped, units)
+
+
+def copied(arrays: State) -> State:
+    """Arrays of one's own: those in Ray's memory cannot be written."""
+    return {name: array.copy() for name, array in arrays.items()}
 
 
 def _plain(error: Exception) -> Exception:

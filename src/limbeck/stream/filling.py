@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,12 +11,14 @@ from limbeck.accumulators import Accumulator
 from limbeck.encoded import Encoded, refuse, well_defined
 from limbeck.stream.checkpoint import Checkpoint, Part
 from limbeck.stream.plan import Plan
-from limbeck.stream.sources import Source
+from limbeck.stream.sources import Source, device_of
 from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 
 if TYPE_CHECKING:
     import torch
+
+AHEAD = 2  #: batches that an accelerator has to do while the host deals with one
 
 
 class Consumer(Protocol):
@@ -36,6 +38,7 @@ class Work:
     done          parts that need not be made again
     missing       ranges of shards that are to be made
     dropped       reason -> units without a vector; shards add theirs before consumers are told of their end
+    keep          whether the state of all shards is to be saved at the end even where little is behind the last part
     """
 
     source: Source
@@ -47,6 +50,7 @@ class Work:
     missing: list[Part] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     seed: int = 0
+    keep: bool = True
 
 
 def fill(
@@ -55,9 +59,17 @@ def fill(
     """Read a range of shards; every batch is in the accumulators when it is given, and every shard followed by its end.
 
     At its end a shard's sums are settled: what a shard adds does not depend on those before it, not by its rounding.
+    The text is made ready from the call on, before the first item is asked for.
     """
     some = replace(plan, shards=plan.shards[part.first : part.stop])
-    for item in checked(source.read(some, start=0, workers=workers, seed=seed), source.layers):
+    items = source.read(some, start=0, workers=workers, seed=seed)
+    return _filled(items if device_of(source) == "cpu" else ahead(items), source.layers, accumulators)
+
+
+def _filled(
+    items: Iterator[Encoded | ShardEnd], layers: Sequence[str], accumulators: Sequence[Accumulator]
+) -> Iterator[Encoded | ShardEnd]:
+    for item in checked(items, layers):
         if isinstance(item, Encoded):
             for accumulator in accumulators:
                 accumulator.update(item)
@@ -74,19 +86,32 @@ def settle(accumulators: Sequence[Accumulator]) -> None:
             own()
 
 
+def ahead(items: Iterator[Encoded | ShardEnd], count: int = AHEAD) -> Iterator[Encoded | ShardEnd]:
+    """Each item once the next ones are under way, so that a device is busy while the host deals with this one."""
+    held: deque[Encoded | ShardEnd] = deque()
+    for item in items:
+        held.append(item)
+        if len(held) > count:
+            yield held.popleft()
+    yield from held
+
+
 def checked(items: Iterator[Encoded | ShardEnd], layers: Sequence[str]) -> Iterator[Encoded | ShardEnd]:
     """The same items; NaN, infinite and zero vectors raise, naming layer and word.
 
-    On an accelerator the verdict on a batch is read after the next one is under way, so that nothing waits for it.
+    On an accelerator the verdict on a batch is read when later ones are under way, so that nothing waits for it, and
+    before its shard ends.
     """
-    waiting: tuple[torch.Tensor, Encoded] | None = None
+    from limbeck.transfer import fetch
+
+    waiting: deque[tuple[Callable[[], torch.Tensor], torch.Tensor, Sequence[str]]] = deque()
     for item in items:
-        if waiting is not None and (isinstance(item, ShardEnd) or len(item)):
-            if not bool(waiting[0]):
-                refuse(waiting[1], layers)
-            waiting = None
+        more = isinstance(item, Encoded)
         if isinstance(item, Encoded) and len(item):
-            waiting = (well_defined(item), item)
-            if item.vectors.device.type == "cpu" and not bool(waiting[0]):
-                refuse(item, layers)
+            waiting.append((fetch(well_defined(item)), item.norms, item.strings))
+            more = item.vectors.device.type != "cpu"
+        while len(waiting) > (AHEAD if more else 0):
+            verdict, norms, strings = waiting.popleft()
+            if not verdict():
+                refuse(norms, strings, layers)
         yield item

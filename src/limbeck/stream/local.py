@@ -46,7 +46,8 @@ class Parts:
         self.current = work.accumulators
         self._work, self._every = work, every
         self._empty = copy.deepcopy(work.accumulators) if work.saved else []
-        self._next_save = time.monotonic() + every
+        self._last_save = time.monotonic()
+        self._next_save = self._last_save + every
         self._first = 0
         self._dropped: Counter[str] = Counter()
 
@@ -72,16 +73,18 @@ class Parts:
         work.saved.save_part(part, self.current, dict(self._dropped))
         self.current[:] = copy.deepcopy(self._empty)
         work.done = work.saved.compact([*work.done, part], self.current)
-        self._next_save = time.monotonic() + max(self._every, REST * (time.monotonic() - asked))
+        self._last_save = time.monotonic()
+        self._next_save = self._last_save + max(self._every, REST * (self._last_save - asked))
         self.begin(stop)
 
     def finish(self) -> list[Accumulator]:
-        """All parts together, in memory and as one file."""
+        """All parts together, in memory and as one file, unless nobody asks for that and little would be lost."""
         work = self._work
         if work.saved:
             work.saved.merge_all(work.done, self.current)
             whole = Part(0, len(work.plan.shards))
-            if work.done != [whole]:
+            little = time.monotonic() < self._last_save + self._every
+            if work.done != [whole] and (work.keep or not little):
                 work.saved.save_part(whole, self.current, dict(work.dropped))
                 work.saved.remove(work.done)
         return self.current

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.corpus.offsets import no_marks
-from limbeck.corpus.vocabulary import Vocabulary, punctuation_only
+from limbeck.corpus.vocabulary import Vocabulary, by_frequency, punctuation_only
 from limbeck.encoded import Groups
 from limbeck.errors import LimbeckError
 from limbeck.seeds import hash_text
@@ -171,7 +171,7 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
         # words that occur in duplicates alone are not words of this corpus
         here = np.flatnonzero(some_counts)
         distinct = survey.units.distinct
-        number = np.array([ids.setdefault(distinct[i], len(ids)) for i in here.tolist()], dtype=np.int64)
+        number = _numbers(ids, [distinct[i] for i in here.tolist()])
         counts.add(number, some_counts[here], len(ids))
         contexts.add(number, some_contexts[here], len(ids))
         documents.append(survey.documents)
@@ -198,6 +198,14 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     )
 
 
+def _numbers(ids: dict[str, int], words: list[str]) -> Ints:
+    """The numbers of words; new ones get the next. Most are known, and found without a step of the interpreter each."""
+    found = list(map(ids.get, words))
+    if None in found:
+        found = [ids.setdefault(word, len(ids)) if own is None else own for word, own in zip(words, found, strict=True)]
+    return np.array(found, dtype=np.int64)
+
+
 def choose_words(words: Sequence[str], counts: Ints, contexts: Ints, choice: Choice) -> Vocabulary:
     """The words to follow, most frequent first (ties by spelling, so that ids do not depend on order)."""
     enough = np.flatnonzero((counts if choice.by_occurrences else contexts) >= choice.min_contexts).tolist()
@@ -205,7 +213,7 @@ def choose_words(words: Sequence[str], counts: Ints, contexts: Ints, choice: Cho
     if choice.drop_punctuation:
         enough = [i for i in enough if not punctuation_only(words[i])]
     enough = chosen_by_hash(words, enough, choice.max_words, choice.seed)
-    enough.sort(key=lambda i: (-counts[i], words[i]))
+    enough = by_frequency(words, counts, enough)
     return Vocabulary([words[i] for i in enough], counts[enough], contexts[enough])
 
 

@@ -54,11 +54,10 @@ class Progress:
 
     def _line(self) -> None:
         text = f"{self.task}: {self.done:,}"
-        if self.total:
-            left = (self.total - self.done) / max(self.rate, 1e-9)
-            text += f" of {self.total:,} {self.unit}, {self.rate:,.0f} {self.unit}/s, {clock(left)} left"
-        else:
-            text += f" {self.unit}, {self.rate:,.0f} {self.unit}/s"
+        text += f" of {self.total:,} {self.unit}" if self.total else f" {self.unit}"
+        if self.done > self._first:  # before, nobody knows
+            text += f", {self.rate:,.0f} {self.unit}/s"
+            text += f", {clock((self.total - self.done) / self.rate)} left" if self.total else ""
         print(text, file=sys.stderr, flush=True)
 
     def __exit__(

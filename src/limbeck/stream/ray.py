@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -14,17 +16,22 @@ import torch
 
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.extras import need
+from limbeck.stream.assignment import TRIES
+from limbeck.stream.checkpoint import tell
 from limbeck.stream.filler import Failed, Filler, of_kind
 from limbeck.stream.workers import READY, Pool, Workers, prefetched
 
 # a Ray that starts here listens on loopback alone; its own switch for that is read when it is imported
 os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+# of a worker that ends Ray prints a paragraph to the standard output; the driver tells of it in a line
+os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died or was killed")
 ray: Any = need("ray", purpose="--engine ray")
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
+LISTENS = 10.0  #: seconds in which a cluster must answer
 STARTS = 3  #: tries to start Ray, which gives up after 30 s on a machine that is busy
 PATIENCE = 600.0  #: seconds without a batch from a worker after which it is replaced
 STORE = 2 << 30  #: most bytes of shared memory that a Ray started here takes; what is more goes to disk
@@ -74,6 +81,7 @@ class RayWorkers(Workers):
             return self
         self._started = True
         if not ray.is_initialized():
+            _check(self._address)
             for left in reversed(range(1 if self._address else STARTS)):
                 try:
                     _start(self._address)
@@ -102,7 +110,9 @@ class RayWorkers(Workers):
         gpus, cores = found.get("GPU", 0), int(found.get("CPU", 1))
         each = self.gpus_per_worker
         if each and each > gpus:
-            raise UsageError(f"--gpus-per-worker {each:g} must be there; the cluster has {gpus:g} GPUs: ask for fewer.")
+            raise UsageError(
+                f"--gpus-per-worker {each:g} must be there; the cluster has {gpus:g} GPUs: give less, or 0."
+            )
         room = int(gpus / each) if each else cores
         if self._asked is not None and self._asked > max(room, 1):
             what = f"{gpus:g} GPUs" if each else f"{cores} cores"
@@ -147,6 +157,21 @@ class RayWorkers(Workers):
         self.close()
 
 
+def _check(address: str | None) -> None:
+    """Refuse an address where nobody listens: Ray would try for minutes."""
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS", address)
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():  # "auto", or something that Ray knows
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=LISTENS).close()
+    except (OSError, OverflowError) as error:
+        raise LimbeckError(
+            f"a cluster of Ray must be at --address {address}; {error}: check it, or leave it out."
+        ) from error
+
+
 def _start(address: str | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
     if address is not None:
@@ -170,7 +195,7 @@ def _resources() -> dict[str, float]:
 
 
 class RayPool(Pool):
-    """Computes functions of items by the workers, in order."""
+    """Computes functions of items by the workers, in order. What a worker that is lost had under way another does."""
 
     def __init__(self, workers: RayWorkers) -> None:
         super().__init__(workers.many)
@@ -178,30 +203,60 @@ class RayPool(Pool):
 
     def map(self, function: Callable[[Item], Made], items: Iterable[Item], *, ahead: int = 2) -> Iterator[Made]:
         parcel = put(function)
-        hands = [self._workers.hand() for _ in range(self.count)]
-        for hand in hands:
-            hand.learn.remote(parcel)
-        under_way: deque[Any] = deque()
+        hands = [self._hand(parcel) for _ in range(self.count)]
+        under_way: deque[_Call] = deque()
+
+        def first() -> Any:
+            """What the call that came first gives."""
+            call = under_way[0]
+            for tries in range(TRIES, 0, -1):
+                try:
+                    found = ray.get(call.reference, timeout=self._workers.patience)
+                    break
+                except ray.exceptions.RayError as error:
+                    lost = hands[call.place]
+                    if tries == 1:
+                        raise LimbeckError(
+                            f"the workers of Ray must be there for planning; {TRIES} were lost with the same piece of "
+                            f"the text ({why(error)}): look for what ends them (memory?), or use --engine local."
+                        ) from error
+                    tell(f"a worker of Ray ended while it planned ({why(error)}): another takes its place.")
+                    with suppress(Exception):
+                        ray.kill(lost)
+                    hands[call.place] = self._hand(parcel)
+                    for other in under_way:
+                        if other.place == call.place:
+                            other.reference = hands[call.place].call.remote(other.item)
+            under_way.popleft()
+            if isinstance(found, Failed):
+                raise found.error
+            return found
+
         try:
             for number, item in enumerate(items):
-                under_way.append(hands[number % self.count].call.remote(item))
+                place = number % self.count
+                under_way.append(_Call(item, place, hands[place].call.remote(item)))
                 if len(under_way) > ahead * self.count:
-                    yield _got(under_way.popleft())
+                    yield first()
             while under_way:
-                yield _got(under_way.popleft())
+                yield first()
         finally:
             for hand in hands:
                 self._workers.rest(hand)
 
+    def _hand(self, parcel: Any) -> Any:
+        hand = self._workers.hand()
+        hand.learn.remote(parcel)
+        return hand
 
-def _got(reference: Any) -> Any:
-    try:
-        found = ray.get(reference)
-    except ray.exceptions.RayError as error:
-        raise LimbeckError(f"the workers of Ray must be there for planning; one ended ({why(error)}).") from error
-    if isinstance(found, Failed):
-        raise found.error
-    return found
+
+@dataclass
+class _Call:
+    """An item that a worker computes a function of."""
+
+    item: Any
+    place: int  # of the worker
+    reference: Any
 
 
 def put(thing: Any) -> Any:
@@ -235,6 +290,8 @@ class _Packer(ray.cloudpickle.CloudPickler):  # type: ignore[misc]
 
 def why(error: BaseException) -> str:
     """An error of Ray in a few words: its last line, the first are of its own innards."""
+    if isinstance(error, ray.exceptions.GetTimeoutError):
+        return "it said nothing for too long"
     if isinstance(error, ray.exceptions.ActorDiedError | ray.exceptions.ActorUnavailableError | StopIteration):
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         creation = any("creation task" in line for line in lines)

@@ -20,7 +20,7 @@ from limbeck.stream.filling import Consumer, Work
 from limbeck.stream.local import run_local
 from limbeck.stream.plan import Choice, Plan, make_plan
 from limbeck.stream.progress import Progress
-from limbeck.stream.sources import Source, TextSource
+from limbeck.stream.sources import Source, TextSource, device_of
 from limbeck.stream.workers import Workers
 
 ENGINES = ("local", "ray")
@@ -98,6 +98,7 @@ def run_pass(
     shard_units: int | None = None,
     start: int = 0,
     dropped: Counter[str] | None = None,
+    keep: bool = True,
     progress: bool = False,
 ) -> Passed:
     """See `stream`; the same for any source, with a plan or consumers of one's own.
@@ -105,7 +106,8 @@ def run_pass(
     With `read_duplicates` texts that repeat an earlier one are found but read all the same. `start` is the first shard
     to be read, for consumers that keep their own state, and `dropped` what those before it had without a vector, by
     reason, to which shards add theirs before consumers are told of their end; a checkpoint's says more. With a
-    checkpoint or on Ray accumulators must come empty, and the filled ones are those that are given back.
+    checkpoint or on Ray accumulators must come empty, and the filled ones are those that are given back. Without `keep`
+    the state of the whole is not saved at the end where less than `CHECKPOINT_SECONDS` of work would be lost.
     """
     began = time.monotonic()
     saved = None
@@ -136,6 +138,7 @@ def run_pass(
             done=saved.open(plan, made) if saved else [],
             dropped=Counter() if dropped is None else dropped,
             seed=seed,
+            keep=keep,
         )
         if saved:
             work.dropped.update(saved.dropped_in(work.done))
@@ -219,12 +222,6 @@ def words_a_second(source: Source, plan: Plan, *, workers: Workers | None = None
     if len(seen) > 2:
         seen.pop(0)
     return sum(units for _, units in seen[1:]) / max(seen[-1][0] - seen[0][0], 1e-3)
-
-
-def device_of(source: Source) -> str:
-    """Kind of device a source's vectors are made on."""
-    device = getattr(getattr(source, "encoder", source), "device", "cpu")
-    return str(device).split(":")[0]
 
 
 def choose_unit(unit: str) -> Any:

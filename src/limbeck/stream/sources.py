@@ -21,7 +21,7 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError
 from limbeck.seeds import hash_ids, hash_text
 from limbeck.stream.plan import Plan, Surveyed, surveyed
-from limbeck.stream.tasks import Feed, ShardEnd, ShardStart, Survey, salted
+from limbeck.stream.tasks import Feed, Ready, ShardEnd, ShardStart, Survey, salted
 from limbeck.stream.workers import Workers
 from limbeck.vectors import OccurrenceVectors
 from limbeck.vectors.blocks import Identities
@@ -86,9 +86,12 @@ class TextSource:
         return workers.run(Survey(self.corpus, self.text_unit, prepare))
 
     def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]:
-        """Batches of shards `start`, `start` + 1, …, each shard followed by its end."""
+        """Batches of shards `start`, `start` + 1, …, each shard followed by its end; text is made ready from now on."""
+        return self._encoded(workers.run(self.feed(plan, start=start, seed=seed)))
+
+    def _encoded(self, ready: Iterator[ShardStart | Ready | ShardEnd]) -> Iterator[Encoded | ShardEnd]:
         distinct: list[str] = []
-        for item in workers.run(self.feed(plan, start=start, seed=seed)):
+        for item in ready:
             if isinstance(item, ShardStart):
                 distinct = item.distinct
                 continue
@@ -177,6 +180,12 @@ class VectorSource:
                     )
                     yield _without(batch, plan.duplicates)
             yield ShardEnd(shard, {})
+
+
+def device_of(source: Source) -> str:
+    """Kind of device a source's vectors are made on."""
+    device = getattr(getattr(source, "encoder", source), "device", "cpu")
+    return str(device).split(":")[0]
 
 
 def _without(batch: Encoded, texts: NDArray[np.int64]) -> Encoded:

@@ -16,7 +16,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import nullcontext, suppress
 from functools import cache
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
@@ -89,7 +91,8 @@ class Workers:
     """Runs jobs ahead of their consumer. A job is a callable that takes a pool and gives an iterator.
 
     With `count` processes the job itself runs in one more, which owns the pool: the consumer's process, which has a
-    device to keep busy, only takes what is ready off a queue. With none it runs in a thread.
+    device to keep busy, only takes what is ready off a queue. With none it runs in a thread. A job begins when it is
+    given, and several may be given at once: their items are then taken in the order in which the jobs were given.
     """
 
     engine: ClassVar[str] = "local"  #: what a pass that is given these workers runs on
@@ -97,6 +100,8 @@ class Workers:
     def __init__(self, count: int = 0) -> None:
         self.count = count
         self._feeder: Any = None
+        self._given = 0  # jobs of the feeder that have not come to their end
+        self._turn = threading.Lock()  # of jobs in threads: a tokeniser serves one at a time
 
     @property
     def local(self) -> Workers:
@@ -104,40 +109,42 @@ class Workers:
         return self
 
     def run(self, job: Callable[[Pool], Iterator[Item]]) -> Iterator[Item]:
-        """The items of a job, up to `READY` of them computed in advance."""
+        """The items of a job, up to `READY` of them computed in advance, from now on."""
         if self.count < 1:
-            return prefetched(job(Pool()), depth=READY)
-        return self._from_feeder(job)
+            return prefetched(job(Pool()), depth=READY, turn=self._turn)
+        packed = bytes(ForkingPickler.dumps(job))  # here, where one that does not pickle is an error
+        self.start()
+        if not self._given:
+            self._stop.clear()
+        self._given += 1
+        self._jobs.put(packed)
+        return _Fed(self._take, self._empty)
 
     def start(self) -> Self:
         """Start the processes now, while something else is loaded."""
         if self.count and self._feeder is None:
             # spawn: a fork of a process that holds torch's or a tokeniser's threads may hang
-            self._jobs, self._items, self._stop = _SPAWN.SimpleQueue(), _SPAWN.Queue(READY), _SPAWN.Event()
+            self._jobs, self._items, self._stop = _SPAWN.Queue(), _SPAWN.Queue(READY), _SPAWN.Event()
+            self._jobs.cancel_join_thread()  # of what nobody reads any more
             self._feeder = _SPAWN.Process(target=_feed, args=(self.count, self._jobs, self._items, self._stop))
             self._feeder.start()
             atexit.register(self.close)  # the interpreter would wait for the process for ever
         return self
 
-    def _from_feeder(self, job: Callable[[Pool], Iterator[Item]]) -> Iterator[Item]:
-        self.start()
-        self._stop.clear()
-        self._jobs.put(job)
-        finished = False
-        try:
-            while True:
-                item = self._next()
-                if isinstance(item, _End):
-                    finished = True
-                    if item.error is not None:
-                        raise item.error
-                    return
-                yield item
-        finally:
-            if not finished:  # the consumer has had enough: let the feeder come to its end
-                self._stop.set()
-                while self._feeder.is_alive() and not isinstance(self._next(), _End):
-                    pass
+    def _take(self) -> Any:
+        """The next item of the feeder."""
+        assert self._given, "items are taken in the order of jobs, and none once one of them was let go of"
+        item = self._next()
+        self._given -= isinstance(item, _End)
+        return item
+
+    def _empty(self) -> None:
+        """The consumer has had enough: let the feeder come to the end of all that it was given."""
+        if self._feeder is not None:
+            self._stop.set()
+            with suppress(LimbeckError):  # it is gone already
+                while self._given:
+                    self._take()
 
     def _next(self) -> Any:
         while True:
@@ -154,10 +161,16 @@ class Workers:
             atexit.unregister(self.close)
             self._stop.set()
             self._jobs.put(None)
-            self._feeder.join(timeout=30)
+            for _ in range(300):  # tenths of a second
+                self._feeder.join(timeout=0.1)
+                if not self._feeder.is_alive():
+                    break
+                with suppress(queue.Empty):  # it may wait for room
+                    while True:
+                        self._items.get_nowait()
             if self._feeder.is_alive():
                 self._feeder.kill()
-            self._feeder = None
+            self._feeder, self._given = None, 0
 
     def __enter__(self) -> Self:
         return self
@@ -183,18 +196,17 @@ def _feed(count: int, jobs: Any, items: Any, stop: Any) -> None:
                 continue
         return False
 
-    while (job := jobs.get()) is not None:
+    while (packed := jobs.get()) is not None:
         end = _End()
         try:
-            for item in job(pool):
+            job = pickle.loads(packed)
+            for item in () if stop.is_set() else job(pool):
                 if not put(item):
                     break
         except BaseException as error:
             end = _End(error)
-        if stop.is_set():
+        if not put(end):
             items.put(_End())  # the consumer is emptying the queue
-        else:
-            put(end)
     pool.close()
     items.close()
 
@@ -246,8 +258,35 @@ class _End:
         self.error = error
 
 
-def prefetched(items: Iterable[Item], *, depth: int) -> Iterator[Item]:
-    """The same items, drawn by a thread so that up to `depth` of them wait ready."""
+class _Fed(Iterator[Any]):
+    """The items of a job; who lets go of it before the last one has had enough."""
+
+    def __init__(self, take: Callable[[], Any], let_go: Callable[[], None]) -> None:
+        self._take, self._let_go = take, let_go
+        self._over = False
+
+    def __next__(self) -> Any:
+        if self._over:
+            raise StopIteration
+        item = self._take()
+        if not isinstance(item, _End):
+            return item
+        self._over = True
+        if item.error is not None:
+            raise item.error
+        raise StopIteration
+
+    def close(self) -> None:
+        if not self._over:
+            self._over = True
+            self._let_go()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def prefetched(items: Iterable[Item], *, depth: int, turn: threading.Lock | None = None) -> Iterator[Item]:
+    """The same items, drawn by a thread so that up to `depth` of them wait ready; threads draw in turn."""
     waiting: queue.Queue[Item | _End] = queue.Queue(maxsize=depth)
     stopped = threading.Event()
 
@@ -260,29 +299,43 @@ def prefetched(items: Iterable[Item], *, depth: int) -> Iterator[Item]:
                 continue
 
     def draw() -> None:
+        end = _End()
         try:
-            for item in items:
-                put(item)
-                if stopped.is_set():
+            drawn = iter(items)
+            while not stopped.is_set():
+                with turn or nullcontext():
+                    item = next(drawn, end)
+                if item is end:
                     return
-            put(_End())
+                put(item)
         except BaseException as error:
-            put(_End(error))
+            end = _End(error)
+        finally:
+            _drawing(-1)
+            put(end)
 
     thread = threading.Thread(target=draw, name="limbeck-prefetch", daemon=True)
-    # the consumer launches many small things and gives the interpreter up at each: it should get it back soon
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(0.0005)
-    thread.start()
-    try:
-        while True:
-            item = waiting.get()
-            if isinstance(item, _End):
-                if item.error is not None:
-                    raise item.error
-                return
-            yield item
-    finally:
-        sys.setswitchinterval(interval)
+
+    def let_go() -> None:
         stopped.set()
-        thread.join(timeout=5)
+        if threading.current_thread() is not thread:  # which may be the one that collects garbage
+            thread.join(timeout=5)
+
+    _drawing(1)
+    thread.start()
+    return _Fed(waiting.get, let_go)
+
+
+_threads = 0
+_interval = 0.0  # as it was before the first of them
+_counting = threading.Lock()
+
+
+def _drawing(more: int) -> None:
+    """While threads draw, a consumer that gives the interpreter up at each of many small things gets it back soon."""
+    global _threads, _interval
+    with _counting:
+        if not _threads:
+            _interval = sys.getswitchinterval()
+        _threads += more
+        sys.setswitchinterval(0.0005 if _threads else _interval)

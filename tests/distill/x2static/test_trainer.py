@@ -314,7 +314,8 @@ def test_contexts_that_are_gone_are_told(tmp_path: Path, monkeypatch: pytest.Mon
         go(settings, tmp_path)
 
 
-def test_another_teacher_or_setting_is_refused(tmp_path: Path) -> None:
+def test_another_teacher_or_setting_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limbeck.distill.x2static.training.CHECKPOINT_SECONDS", -1.0)
     go(X2, tmp_path)
     with pytest.raises(InputError, match="negatives"):
         go(X2.with_changes(negatives=5), tmp_path)

@@ -128,16 +128,21 @@ class Rows:
 
     def update(self, rows: torch.Tensor, gradients: torch.Tensor, learning_rate: float) -> None:
         """One step of Adam on different rows (n,), gradients (n, d)."""
-        self.step += 1
+        rate, _ = self.next_step(learning_rate)
         first = self.first.index_select(0, rows).to(gradients.dtype).lerp_(gradients, 1 - BETAS[0])
         second = self.second.index_select(0, rows).to(gradients.dtype)
         second.mul_(BETAS[1]).addcmul_(gradients, gradients, value=1 - BETAS[1])
-        unbias = math.sqrt(1 - BETAS[1] ** self.step) / (1 - BETAS[0] ** self.step)
         moved = second.sqrt().add_(EPSILON)
         torch.div(first, moved, out=moved)
-        self.values.index_add_(0, rows, moved, alpha=-learning_rate * unbias)
+        self.values.index_add_(0, rows, moved, alpha=-rate)
         self.first.index_copy_(0, rows, self._rounded(first, "first"))
         self.second.index_copy_(0, rows, self._rounded(second, "second"))
+
+    def next_step(self, learning_rate: float) -> tuple[float, int]:
+        """Count a step; its rate, in which the moments' beginning at zero is allowed for, and a seed of its own."""
+        self.step += 1
+        unbias = math.sqrt(1 - BETAS[1] ** self.step) / (1 - BETAS[0] ** self.step)
+        return learning_rate * unbias, seed_of(self.seed, "rounding", self.step) >> 33
 
     def _rounded(self, values: torch.Tensor, name: str) -> torch.Tensor:
         """As moments are kept. bfloat16 has 8 bits, and the second moment moves by a thousandth at a time: rounded to

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from limbeck.distill.x2static import fused
 from limbeck.distill.x2static.adam import Rows, StepRuns
 from limbeck.distill.x2static.contexts import Gathered
 from limbeck.distill.x2static.group import Group
@@ -89,6 +90,8 @@ class Contrast:
 
     def step(self, index: int, learning_rate: float) -> torch.Tensor:
         low, high = self.scoring.span(index)
+        if fused.usable(self.tables["vectors"]):
+            return self.scoring.fused_step(index, self.contexts, self.context_of[low:high], learning_rate)
         contexts = self.contexts.index_select(0, self.context_of[low:high])
         loss, slopes = self.scoring.slopes(index, contexts)
         self.scoring.update(index, contexts, slopes, learning_rate)
@@ -126,6 +129,23 @@ class Scoring:
         weights = None if self.weights is None else self.weights[low:high]
         loss, slopes = logistic(scores, weights=weights, clamp=self.settings.clamp)
         return loss, slopes / (high - low)
+
+    def fused_step(
+        self, index: int, contexts: torch.Tensor, context_of: torch.Tensor, learning_rate: float
+    ) -> torch.Tensor:
+        """All of a step: the summed loss, and the vectors are moved. Every target counts."""
+        low, high = self.span(index)
+        settings = self.settings
+        losses, slopes = fused.score(
+            self.vectors.values,
+            self.ids[low:high],
+            contexts,
+            context_of,
+            distinct=settings.distinct,
+            clamp=settings.clamp,
+        )
+        fused.move(self.vectors, self.runs, index, slopes, contexts, context_of, learning_rate)
+        return losses.sum()
 
     def rows(self, index: int) -> torch.Tensor:
         """Vectors of a step's targets and negatives, (n, 1 + negatives, d)."""

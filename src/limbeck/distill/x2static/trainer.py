@@ -7,7 +7,7 @@ state after a shard is all that a resumed run needs to give the same vectors.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +34,7 @@ from limbeck.encoders.memory import is_out_of_memory
 from limbeck.errors import LimbeckError
 from limbeck.seeds import hash_ids, seed_of
 from limbeck.state import State
+from limbeck.transfer import fetch
 
 STEPS_A_LOSS = 100  #: steps that one point of the loss curve covers at most
 
@@ -100,7 +101,7 @@ class Trainer:
         self.paragraphs = paragraphs
         self.epoch = 0
         self._losses = Losses()
-        self._pending: tuple[torch.Tensor, _Steps] | None = None
+        self._pending: tuple[Callable[[], torch.Tensor], _Steps] | None = None
         self.seen = 0  # occurrences in the first epoch
         self._keep = keep_probabilities(counts, settings.subsample)
         self._before = np.concatenate([[0], np.cumsum(shard_units)]).astype(np.float64)
@@ -174,14 +175,15 @@ class Trainer:
                 [self.objective.step(int(place), rate) for place, rate in zip(places, rates, strict=True)]
             )
         self._settle()
-        self._pending = (losses, _Steps(number, self.epoch, begun, sizes[places], (places + 0.5) / len(sizes)))
+        steps = _Steps(number, self.epoch, begun, sizes[places], (places + 0.5) / len(sizes))
+        self._pending = (fetch(losses.double()), steps)
 
     def _settle(self) -> None:
         """Write down the losses of the shard before: asked for now, the device has long had them ready."""
         if self._pending is None:
             return
-        (tensor, steps), self._pending = self._pending, None
-        found = tensor.double().cpu().numpy()
+        (losses, steps), self._pending = self._pending, None
+        found = losses().numpy()
         if not np.isfinite(found).all():
             raise LimbeckError(
                 f"the loss must stay finite; it left that in epoch {steps.epoch + 1}: lower learning_rate."

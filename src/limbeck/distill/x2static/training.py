@@ -114,7 +114,8 @@ def train(
                 else:
                     _later_epoch(trainer, cache, saved, plan, done, progress)
                 done = 0
-                saved.save(number + 1, 0)
+                if cache is not None or number + 1 < settings.epochs or saved.behind:
+                    saved.save(number + 1, 0)
         if cache is not None:
             cache.remove()
     rows = trainer.losses.rows
@@ -224,7 +225,8 @@ class _Saved:
         self.identity = identity
         self.trainer = trainer
         self.dropped: Counter[str] = Counter()  # reason -> occurrences, of the first epoch
-        self._next = time.monotonic() + CHECKPOINT_SECONDS
+        self._last = time.monotonic()
+        self._next = self._last + CHECKPOINT_SECONDS
         self._unsaved: dict[str, Any] | None = None  # how far the training is, where the file is behind
 
     def load(self) -> tuple[int, int]:
@@ -276,6 +278,11 @@ class _Saved:
                 self._write(self._unsaved)
             raise
 
+    @property
+    def behind(self) -> bool:
+        """Whether the file is so far behind that it would be a pity; at the end the vectors follow at once."""
+        return bool(self.trainer.group.share(time.monotonic() > self._last + CHECKPOINT_SECONDS))
+
     def save(self, epoch: int, shards: int) -> None:
         self._write(self._place(epoch, shards))
 
@@ -291,7 +298,8 @@ class _Saved:
             save(self.path, state, about={"made_of": dict(self.identity), **place})
         self._unsaved = None
         # saving a large matrix should not take more than a twentieth of the time
-        self._next = time.monotonic() + max(CHECKPOINT_SECONDS, 20 * (time.monotonic() - began))
+        self._last = time.monotonic()
+        self._next = self._last + max(CHECKPOINT_SECONDS, 20 * (self._last - began))
 
 
 @contextmanager
