@@ -14,6 +14,11 @@ from limbeck.state import atomic
 Columns = Mapping[str, Sequence[Any]]
 
 
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Rows with the same keys as columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
 def write_csv(path: Path, columns: Columns) -> None:
     """A CSV with a header; NaN and None are empty cells."""
     with atomic(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:

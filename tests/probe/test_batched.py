@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from limbeck.errors import UsageError
+from limbeck.errors import InputError, UsageError
 from limbeck.probe import batched
 from limbeck.probe.batched import Probes, Rows, Training, train
 from limbeck.seeds import generator_for
@@ -142,6 +142,15 @@ def test_probes_are_kept(rows: Rows, dev: Rows, tmp_path: Path):
     assert about == {"model": "x"}
     assert read.dim == DIM
     np.testing.assert_array_equal(read.decisions(dev.features, dev.index), made.decisions(dev.features, dev.index))
+
+
+@pytest.mark.parametrize("where", ["train", "dev"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_loss_that_is_no_number_is_told(rows: Rows, dev: Rows, where: str, value: float):
+    part = {"train": rows, "dev": dev}[where]
+    part.features[3, 1, 2] = value
+    with pytest.raises(InputError, match=r"in epoch 1 it is none at 1 of 3 layers: lower --learning-rate"):
+        train(rows, dev, names=CLASSES, settings=Training(hidden=4, epochs=2))
 
 
 def test_settings_that_make_no_sense_are_refused():

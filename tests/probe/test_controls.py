@@ -8,7 +8,13 @@ import pytest
 from limbeck.encoders import load_encoder
 from limbeck.errors import UsageError
 from limbeck.probe.batched import Rows, Training, train
-from limbeck.probe.controls import description_length, majority_decisions, random_labels, with_random_weights
+from limbeck.probe.controls import (
+    description_length,
+    majority_decisions,
+    portions,
+    random_labels,
+    with_random_weights,
+)
 from limbeck.probe.scoring import score
 from limbeck.probe.spaces import Level
 from limbeck.probe.splits import DEV, TEST, TRAIN
@@ -74,13 +80,42 @@ def test_a_code_is_short_where_labels_can_be_read_off(made):
         return Rows(both, here, level.targets[here])
 
     settings = Training(hidden=0, epochs=60, patience=5, learning_rate=0.02)
-    found = description_length(rows(TRAIN), rows(DEV), names=CLASSES, settings=settings, seed=0, device="cpu")
+    words = level.word[level.unit[level.sides == TRAIN]]
+    found = description_length(
+        rows(TRAIN), rows(DEV), words=words, names=CLASSES, settings=settings, seed=0, device="cpu"
+    )
     assert found.uniform == 720
     assert found.bits.shape == (2, 3)
     entropy = -sum(p * np.log2(p) + (1 - p) * np.log2(1 - p) for p in level.targets[level.sides == TRAIN].mean(0))
     assert found.bits[0].sum() < 0.6 * found.bits[1].sum()
     assert found.bits[1].sum() > 0.95 * 720 * entropy  # noise cannot be told in less than its entropy
     np.testing.assert_allclose(found.compression, 720 * 3 / found.bits.sum(1))
+
+
+def test_a_code_cannot_know_words_by_heart():
+    """Nothing but the word decides the label: told of a word that was not met, it costs what a coin costs."""
+    generator = np.random.default_rng(2)
+    words = np.repeat(np.arange(40), 20)
+    x = np.eye(40, dtype=np.float32)[words, None] * 3
+    rows = Rows(x, np.arange(800), (generator.permutation(40) < 20)[words, None])
+    how = {"names": ("a",), "settings": Training(hidden=0, epochs=40, learning_rate=0.05), "seed": 0, "device": "cpu"}
+    by_words = description_length(rows, rows, words=words, **how)
+    assert by_words.bits.sum() > 0.9 * 800
+    by_rows = description_length(rows, rows, words=np.arange(800), **how)  # every row a word of its own: it leaks
+    assert by_rows.bits.sum() < 0.6 * 800
+
+
+def test_portions_are_of_whole_words():
+    words = np.random.default_rng(1).integers(0, 90, 2000) * 7
+    order, ends = portions(words, seed=0)
+    assert sorted(order.tolist()) == list(range(2000))
+    assert ends[-1] == 2000
+    parts = np.split(words[order], ends[:-1])
+    assert len(parts) > 4
+    assert sum(len(set(part.tolist())) for part in parts) == len(set(words.tolist()))  # none in two
+    for end, share in zip(reversed(ends), (1, 0.5, 0.25, 0.125), strict=False):  # filled, by less than a word more
+        assert 0 <= end - share * 2000 < np.bincount(words).max()
+    assert (portions(words, seed=1)[0] != order).any()
 
 
 def test_random_weights_are_another_models_and_the_same_each_time():

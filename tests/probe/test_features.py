@@ -12,7 +12,15 @@ from limbeck.encoders import FunctionEncoder, load_encoder
 from limbeck.probe import features as features_module
 from limbeck.probe.features import extract
 from limbeck.probe.labelled import read_labelled
-from limbeck.probe.spaces import averages, context_level, model_bag, static_bag, static_words, type_level
+from limbeck.probe.spaces import (
+    averages,
+    context_level,
+    model_bag,
+    static_bag,
+    static_words,
+    surroundings,
+    type_level,
+)
 from limbeck.stream import collect_texts
 from limbeck.vectors import StaticVectors
 
@@ -65,6 +73,15 @@ def test_the_mean_is_over_all_pieces_of_all_words():
     np.testing.assert_allclose(found.vectors[found.index[0]], words.vectors[:, 1].numpy(), rtol=1e-4, atol=1e-5)
     assert found.pieces[:2].tolist() == [sizes[1], sizes[3] + sizes[4]]
     assert found.bag is not None
+    around = surroundings(found, context_level(data, np.zeros(len(data), dtype=np.int8)))
+    assert around is not None
+    others = np.delete(pieces.vectors[0].numpy(), np.arange(ends[2], ends[4]), axis=0).mean(0)  # all but New York
+    np.testing.assert_allclose(around.features[around.index[1], 0], others, rtol=1e-4, atol=1e-5)
+    alone = surroundings(extract(by_words, data, context=0), around.level)
+    assert alone is not None
+    assert not alone.features.any()  # nothing is around a word alone
+    upper = found.at_layers(["3"])
+    np.testing.assert_array_equal(upper.vectors, found.vectors[:, 1:])
     np.testing.assert_allclose(found.bag[found.texts.text[0]], pieces.vectors[0].mean(0).numpy(), rtol=1e-4, atol=1e-6)
     narrow = extract(load_encoder("mini-bert", layers="3"), data, context=2)
     own = collect_texts(load_encoder("mini-bert", layers="3", context=2, targets=["finches"]), [WORDS])
@@ -92,6 +109,7 @@ def test_spaces_of_words_and_of_bags():
     assert mean.level.gold[data.words.index("bills")].sum() == 2
     level = context_level(data, sides)
     assert model_bag(found, level) is None  # a function's layer may be anything
+    assert surroundings(found, level) is None
     table = StaticVectors(["old", "rot", "york", "new", "bills"], [[1.0, 0], [0, 1], [2, 2], [4, 4], [9, 9]])
     bag = static_bag(table, found, level, seed=0)
     assert bag.features[bag.index[3], 0].tolist() == pytest.approx([10 / 3, 10 / 3])  # Old is looked up as old

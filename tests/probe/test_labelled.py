@@ -76,6 +76,11 @@ def test_json_with_one_label_a_line(tmp_path: Path):
         read(tmp_path / "x.jsonl", json.dumps({"words": ["a"], "label": "b"}))
 
 
+def test_text_without_labels_is_told(tmp_path: Path):
+    with pytest.raises(InputError, match="read as prose they have no labels at all: give JSON lines, CoNLL-U"):
+        read(tmp_path / "x.txt", "Tea cools.\n")
+
+
 def many(tmp_path: Path, *, count: int) -> Corpus:
     lines = [
         {"words": [f"x{n}", "tea", "day"], "labels": {"1": {"class": "food"}, "2": {"class": f"c{n % 2}"}}}

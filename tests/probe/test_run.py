@@ -88,17 +88,20 @@ def test_scores_of_starts_are_averaged(data: Path):
     assert spaces == {("context", "context"), ("average", "type")}
 
 
-def command(data: Path, out: Path, *more: str) -> int:
+def command(data: Path, out: Path, *more: str, quiet: bool = True) -> int:
     options = ["--epochs", "8", "--hidden", "4", "--layers", "table,2", "--batch", "32", "--learning-rate", "0.03"]
-    return main(["probe", "--model", "mini-bert", "--data", str(data), "--out", str(out), "--quiet", *options, *more])
+    named = ["--model", "mini-bert", "--data", str(data), "--out", str(out)]
+    return main(["probe", *named, *options, *more, *(["--quiet"] if quiet else [])])
 
 
 def test_the_command_writes_tables_and_figures(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "run"
-    assert command(data, out, "--context-size", "0", "--control", "majority,random-weights,description-length") == 0
+    asked = ("--context-size", "0", "--control", "majority,random-weights,description-length")
+    assert command(data, out, *asked, quiet=False) == 0
     printed = capsys.readouterr().out
     assert "micro-F1 on the test words" in printed
     assert "P-model (context level, mlp)" in printed
+    assert "P-around (context level, mlp)" in printed
     assert "random weights" in printed
     names = {path.name for path in out.iterdir()}
     assert {"scores.csv", "classes.csv", "curves.csv", "data.csv", "pieces.csv", "confidence.csv"} <= names
@@ -110,8 +113,7 @@ def test_the_command_writes_tables_and_figures(data: Path, tmp_path: Path, capsy
     assert about["facts"]["training"]["mlp"]["epochs"] == 8
     assert command(data, out) == 1  # it is there already
     assert "already holds a run" in capsys.readouterr().err
-    same = ("--existing", "resume", "--context-size", "0", "--control", "majority,random-weights,description-length")
-    assert command(data, out, *same) == 0
+    assert command(data, out, "--existing", "resume", *asked, quiet=False) == 0
     assert "complete already" in (again := capsys.readouterr().out)
     assert again.splitlines()[1:] == printed.splitlines()
     assert command(data, out, "--existing", "resume") == 1
@@ -135,7 +137,7 @@ def test_a_stopped_run_goes_on(data: Path, tmp_path: Path, monkeypatch: pytest.M
     assert not out.exists()
     assert command(data, out, "--existing", "resume", "--min-words", "3") == 1  # other settings
     assert command(data, out, "--existing", "resume") == 0
-    assert len(calls) == 3 + 3  # five spaces, of which two were there
+    assert len(calls) == 3 + 4  # six spaces, of which two were there
     for name in ("scores.csv", "classes.csv", "curves.csv"):
         assert (out / name).read_text() == (whole / name).read_text()
 
@@ -154,9 +156,42 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     assert "no such probes" in capsys.readouterr().err
     assert command(data, tmp_path / "x", "--probes", str(second)) == 1
     assert "--keep-probes" in capsys.readouterr().err
-    for idle in (["--context-size", "2"], ["--keep-probes"]):
+    for idle in (["--context-size", "2"], ["--keep-probes"], ["--compare", "bag"], ["--control", "majority"],
+                 ["--static", "x.txt"]):  # fmt: skip
         assert command(data, tmp_path / "x", "--probes", str(first), *idle) == 2
         assert f"{idle[0]} is for probes that are trained" in capsys.readouterr().err
+    # known by what they are, not by where they lie
+    first.rename(tmp_path / "elsewhere")
+    given = ("--probes", str(tmp_path / "elsewhere"), "--existing", "resume")
+    assert command(data, second, *given) == 0
+    kept = tmp_path / "elsewhere" / "probes" / "mlp-0.safetensors"
+    probes, about = lb.probe.Probes.load(kept)
+    probes.weights["output"] += 1
+    probes.save(kept, about=about)
+    assert command(data, second, *given) == 1
+    assert "another command, model, data or settings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("changed", ["text", "span", "label"])
+def test_probes_know_the_text_that_they_were_trained_on(
+    data: Path, tmp_path: Path, changed: str, capsys: pytest.CaptureFixture[str]
+):
+    """The same words at the same places of other sentences are other data."""
+    assert command(data, tmp_path / "run", "--keep-probes") == 0
+    lines = [json.loads(line) for line in data.read_text().splitlines()]
+    if changed == "text":
+        lines[5]["words"][0] = "that"
+    elif changed == "span":  # by lemma, so that words stay the same
+        for one in lines:
+            one["lemma"] = one["words"][1]
+        lines[5]["span"] = 2
+    else:
+        lines[0]["label"], lines[1]["label"] = "food", "food"
+    other = tmp_path / "other.jsonl"
+    other.write_text("\n".join(map(json.dumps, lines)))
+    capsys.readouterr()
+    assert command(other, tmp_path / "x", "--probes", str(tmp_path / "run")) == 1
+    assert "trained on other labelled words and split" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -167,6 +202,9 @@ def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.
         (("--context-size", "two"), 2, "--context-size must be whole numbers"),
         (("--label", "sense"), 1, "name one by --label"),
         (("--min-words", "500"), 1, "lower --min-words"),
+        (("--classes", "food"), 1, "two are needed; got food alone"),
+        (("--test", "nan"), 2, "--dev and --test are shares of the words"),
+        (("--test-words", str(data)), 2, "give --train-words and --test-words"),
     ):
         assert command(data, tmp_path / "x", *more) == status
         error = capsys.readouterr().err
@@ -181,7 +219,14 @@ def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.
 
 def test_a_dry_run_writes_nothing(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert command(data, tmp_path / "x", "--dry-run") == 0
-    assert "4 probes at 2 layers, trained together" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "4 probes at 2 layers, trained together" in said
+    assert "from 1 start of 8 epochs" in said
+    assert "classes without" not in said
+    with data.open("a") as file:
+        file.write("\n" + json.dumps({"words": ["a", "fern"], "index": 1, "label": "plant"}))
+    assert command(data, tmp_path / "x", "--dry-run", "--min-words", "1") == 0
+    assert "classes without a test word, of which F1 says nothing: plant" in capsys.readouterr().out
     assert not (tmp_path / "x").exists()
 
 

@@ -10,12 +10,28 @@ import pytest
 from limbeck.corpus import Corpus, Sentence
 from limbeck.errors import InputError, UsageError
 from limbeck.probe.labelled import Labelled, read_labelled
-from limbeck.probe.splits import DEV, SIDES, TEST, TRAIN, check_sides, read_words, sides_of, split_words
+from limbeck.probe.splits import (
+    DEV,
+    SIDES,
+    TEST,
+    TRAIN,
+    check_sides,
+    one_sided,
+    read_lists,
+    read_words,
+    sides_of,
+    split_words,
+    with_sides,
+)
 
 
-def labelled_of(words: list[str], given: list[str] | None = None) -> Labelled:
+def labelled_of(words: list[str], given: list[str] | None = None, kinds: str = "x") -> Labelled:
+    """Words of the classes that letters stand for, one after the other."""
     sentences = [
-        Sentence((word,), labels={0: {"class": "x"} | ({} if given is None else {"split": given[at]})})
+        Sentence(
+            (word,),
+            labels={0: {"class": kinds[at % len(kinds)]} | ({} if given is None else {"split": given[at]})},
+        )
         for at, word in enumerate(words)
     ]
     return read_labelled(Corpus.from_sentences(sentences), min_words=1)
@@ -66,8 +82,51 @@ def test_lists_as_wiki_pse_has_them(tmp_path: Path):
         sides_of(labelled, lists={"train": lists["train"], "test": ["w3"]})
 
 
+def test_words_on_no_list_are_left_out_and_counted():
+    words = [f"w{n}" for n in range(40)]
+    labelled = labelled_of(words, kinds="xyz")
+    lists = {"train": [word for n, word in enumerate(words) if n % 3 < 2 and n < 30], "test": ["w30", "w31"]}
+    kept, sides = with_sides(labelled, lists=lists)
+    assert set(kept.words) == set(lists["train"]) | set(lists["test"])
+    assert kept.classes == ("x", "y")  # no word of z is on a list
+    assert kept.left_out == {"of words on no list": 18}
+    assert len(kept) == len(sides) == 22
+    for row in range(len(kept)):
+        assert kept.text_of(row) == f"[{kept.words[kept.word[row]]}]"
+        assert kept.classes[kept.kind[row]] == "xyz"[words.index(kept.words[kept.word[row]]) % 3]
+    with pytest.raises(InputError, match="two are needed; got x alone"):
+        with_sides(labelled_of(words))
+
+
+def test_classes_on_one_side_are_told():
+    labelled = labelled_of(["a", "b", "c", "d", "e"], ["train", "dev", "test", "train", "test"], kinds="xyxyz")
+    sides = sides_of(labelled)
+    assert one_sided(labelled, sides) == [
+        "classes without a training word, which cannot be learnt: z",
+        "classes without a test word, of which F1 says nothing: y",
+    ]
+    assert one_sided(labelled.take(np.array([0, 2])), sides[[0, 2]])[0].endswith("learnt: y, z")
+    fine = labelled_of(["a", "b", "c"], ["train", "dev", "test"])
+    assert one_sided(fine, sides_of(fine)) == []
+
+
+def test_lists_of_other_words_are_told():
+    with pytest.raises(InputError, match=r"train has none: lists must have words of the data"):
+        sides_of(labelled_of(["a", "b"]), lists={"train": ["c"], "test": ["a"]})
+
+
+def test_a_list_needs_the_other(tmp_path: Path):
+    (tmp_path / "words.txt").write_text("tea\n")
+    assert read_lists(None, None) is None
+    assert read_lists(tmp_path / "words.txt", tmp_path / "words.txt") == {"train": ["tea"], "test": ["tea"]}
+    for one in ((tmp_path / "words.txt", None), (None, tmp_path / "words.txt")):
+        with pytest.raises(UsageError, match="give --train-words and --test-words"):
+            read_lists(*one)
+
+
 def test_shares_and_empty_sides_are_refused():
-    with pytest.raises(UsageError, match="together at most 1"):
-        split_words(["a"], dev=0.6, test=0.6)
+    for dev, test in ((0.6, 0.6), (-0.1, 0.3), (0.1, float("nan")), (float("nan"), 0.1)):
+        with pytest.raises(UsageError, match=f"together at most 1; got {dev} and {test}"):
+            split_words(["a"], dev=dev, test=test)
     with pytest.raises(InputError, match="dev has none"):
         sides_of(labelled_of(["a", "b", "c"]), dev=0.0, test=0.5)

@@ -19,7 +19,13 @@ DRAWS = 100
 
 
 def scores(
-    space: str, values: Mapping[str, float], *, context: str = WHOLE, noise: float = 0.001, seed: int = 0
+    space: str,
+    values: Mapping[str, float],
+    *,
+    context: str = WHOLE,
+    level: str = "context",
+    noise: float = 0.001,
+    seed: int = 0,
 ) -> list[dict[str, Any]]:
     """Rows of both sides; the draws of all spaces and layers err together, but for a little of their own."""
     shared = np.random.default_rng(0).normal(size=DRAWS) * 0.05
@@ -28,7 +34,7 @@ def scores(
     for side in ("dev", "test"):
         for layer, value in values.items():
             draws = value + shared + generator.normal(size=DRAWS) * noise
-            rows.append({"space": space, "level": "context", "context": context, "layer": layer, "side": side,
+            rows.append({"space": space, "level": level, "context": context, "layer": layer, "side": side,
                          "f1": value, "low": value - 0.1, "high": value + 0.1, "deviation": 0.002, "recall": value,
                          "units": 80, "words": 60, "starts": 3, "draws": draws.tolist()})  # fmt: skip
     return rows
@@ -49,6 +55,8 @@ def made_model(
     attention: Mapping[str, Sequence[Sequence[float]]] | None = None,
     windows: Mapping[str, float] | None = None,
     more: Mapping[str, Part] | None = None,
+    majority: float = 0.02,
+    accuracy: float = 0.9,
     noise: float = 0.001,
 ) -> ProbedModel:
     """sizes: words to each side -> F1 by layer; tuned: task -> (a) and (b) by layer; attention: (layers, heads)."""
@@ -58,6 +66,8 @@ def made_model(
     rows = scores(CONTEXT, context, noise=noise) + scores(AVERAGE, average, noise=noise, seed=1)
     for name, value in others.items():
         rows += scores(name, {"none": value}, noise=noise, seed=2)
+    for level in ("context", "type"):
+        rows += scores("majority", {"none": majority}, level=level, noise=noise, seed=4)
     parts = {"layers": Part({"scores": columns_of(rows)})}
     if sizes:
         own = [row for size, values in sizes.items() for row in scores(CONTEXT, values, context=size, noise=noise)]
@@ -73,8 +83,8 @@ def made_model(
             for layer, row in enumerate(heads, 1)
             for head, value in enumerate(row, 1)
         ]
-        score = {"metric": "accuracy", "value": 0.9, "low": 0.88, "high": 0.92, "places": 100, "accuracy": 0.9,
-                 "majority": 0.2}  # fmt: skip
+        score = {"metric": "accuracy", "value": accuracy, "low": accuracy - 0.02, "high": accuracy + 0.02,
+                 "places": 100, "accuracy": accuracy, "majority": 0.2}  # fmt: skip
         about = {"settings": {"batch": 16, "learning_rate": 3e-4, "epochs": 0.1, "length": 128, "steps": 60},
                  "best_step": 45, "examples": {"train": 960, "dev": 100}}  # fmt: skip
         parts[f"tuned-{task}"] = Part({"scores": columns_of([score]), "attention": columns_of(table)}, about)
@@ -84,10 +94,10 @@ def made_model(
         parts["windows"] = Part({"scores": columns_of(own)})
     parts |= more or {}
     missing = {f"tuned-{task}": "needs its files" for task in TASKS if f"tuned-{task}" not in parts}
-    caps = {"hidden": 8, "epochs": 2, "rows": 4, "steps": 3, "batch": 4}
+    caps = {"hidden": 8, "epochs": 2, "rows": 4, "starts": 5, "steps": 3, "batch": 4}
     account = {"settings": {"preset": "corrected", "caps": caps},
                "dim": 12, "source": {}, "counts": {"train": {"words": 5, "combinations": 6, "contexts": 7}},
-               "classes": ["a", "b"], "text": "made words"}  # fmt: skip
+               "classes": ["a", "b"], "text": "made words", "one_sided": ["classes with no test word: b"]}  # fmt: skip
     return ProbedModel("made", "BERT", LAYERS, parts, missing, account)
 
 

@@ -138,7 +138,7 @@ def test_the_whole_command(run: Run, model: Path, text: Path, data: Path, tmp_pa
 
 
 def test_without_data_rows_say_what_is_missing(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
-    status, said, err = run("--model", model, "--corpus", text, "--quick", "--quiet", "--out", tmp_path / "out")
+    status, said, err = run("--model", model, "--corpus", text, "--quick", "--out", tmp_path / "out")
     assert status == 0, err
     assert "not measured: sts: needs files of STS and SICK (" in said
     assert "STS.input" in said

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +32,8 @@ from limbeck.reproduce.probe_measures import score_row
 from limbeck.reproduce.probe_rules import _rank_correlation
 from limbeck.reproduce.probe_scores import Scored, combined, mean, scored, scored_rows
 from limbeck.reproduce.probe_subjects import WHOLE, ProbedModel, columns_of_probed
-from limbeck.reproduce.results import draw_figures, try_on
+from limbeck.reproduce.probe_wanted import TASKS
+from limbeck.reproduce.results import Reproduction, draw_figures, try_on
 from limbeck.reproduce.space_subjects import Part
 
 PAPER = paper_named("zhao2020")
@@ -70,18 +74,71 @@ def test_the_print_adds_up() -> None:
     assert published.TABLE_3["pos"] == published.TABLE_7[WHOLE]
 
 
-def test_only_the_papers_model_meets_printed_numbers() -> None:
-    account = {"settings": {"preset": "paper"}, "dim": 768}
+def own_model(**more: Any) -> ProbedModel:
+    """The paper's model with the paper's scores and as many words as the paper has, of other development words."""
+    counts = {side: dict(zip(("words", "combinations", "contexts"), numbers, strict=True))
+              for side, numbers in published.TABLE_2.items()}  # fmt: skip
+    for what, moved in (("words", 150), ("combinations", 200), ("contexts", 9000)):
+        counts["train"][what] += moved
+        counts["dev"][what] -= moved
+    account = {"settings": {"preset": "paper"}, "dim": 768, "counts": counts} | more
     parts = PAPER.numbers[0].parts
-    own = ProbedModel("bert-base-uncased", "BERT", ("table", "0", *published.LAYERS), parts, {}, account)
+    return ProbedModel("bert-base-uncased", "BERT", ("table", "0", *published.LAYERS), parts, {}, account)
+
+
+def test_only_the_papers_model_on_its_words_meets_printed_numbers() -> None:
+    own = own_model()
     assert PAPER.is_own(own)
     assert verdict("F4", own) is HELD
-    off = [row | {"f1": row["f1"] - 0.05} for row in parts["layers"].rows("scores")]
-    other = ProbedModel(own.name, "BERT", own.layers, {"layers": Part({"scores": columns_of(off)})}, {}, account)
-    assert verdict("F4", other) is NOT_HELD
-    small = ProbedModel(own.name, "BERT", own.layers, parts, {}, account | {"dim": 128})
+    assert verdict("F3", own) is HELD
+    off = [row | {"f1": row["f1"] - 0.05} for row in own.parts["layers"].rows("scores")]
+    assert verdict("F4", replace(own, parts={"layers": Part({"scores": columns_of(off)})})) is NOT_HELD
+    small = own_model(dim=128)
     assert not PAPER.is_own(small)
-    assert verdict("F4", small) is UNSHOWN
+    assert why("F4", small).startswith("not the paper's model")
+    for side, what in (("train", "words"), ("test", "combinations"), ("test", "contexts")):
+        counts = deepcopy(own.account["counts"])
+        counts[side][what] = round(0.9 * counts[side][what])
+        semcor = own_model(counts=counts)
+        assert PAPER.is_own(semcor)
+        for claim in ("F3", "F4"):
+            assert verdict(claim, semcor) is UNSHOWN
+            assert why(claim, semcor).startswith("not the paper's labelled words; by layer: 1 0.")
+
+
+def test_tasks_are_held_against_the_print_where_their_data_are_the_papers() -> None:
+    def tuned(task: str, value: float, **examples: int) -> dict[str, Part]:
+        row = {"metric": "accuracy", "value": value, "low": value, "high": value, "accuracy": value, "majority": 0.5}
+        return {f"tuned-{task}": Part({"scores": columns_of([row])}, {"examples": examples})}
+
+    glue = tuned("sst-2", 0.93, train=67_349, dev=872)
+    others = tuned("pos", 0.5, train=39_000, dev=1_700) | tuned("mrpc", 0.5, train=3_668, dev=408)
+    found = judge(CLAIMS["T3"], [replace(own_model(), parts=glue | others)], ())
+    assert found.verdict is HELD
+    assert "SST2 at most 0.002 from the print; POS not the paper's data (Penn Treebank); MRPC not" in found.why
+    assert verdict("T3", replace(own_model(), parts=tuned("sst-2", 0.85, train=67_349, dev=872))) is NOT_HELD
+    senteval = replace(own_model(), parts=tuned("sst-2", 0.93, train=6_920, dev=872))
+    assert why("T3", senteval).startswith("not the paper's data (GLUE); SST2 accuracy 0.930")
+    assert verdict("T3", senteval) is UNSHOWN
+    assert why("T3", replace(own_model(dim=12), parts=glue)).startswith("not the paper's model; ")
+    assert verdict("T7", PAPER.numbers[0]) is UNSHOWN  # of whatever treebank, it is not the paper's
+
+
+def test_the_page_says_whose_the_printed_numbers_are() -> None:
+    """Of a model on other words they are marked as from other data; on the paper's they are not."""
+    with_rows = made_model(sizes={"0": by_layer(*[0.3] * 8), WHOLE: by_layer(*[0.4] * 8)}, windows={"0": 0.8},
+                           attention={"pos": [[0.9, 0.8]] * 6})  # fmt: skip
+    made = blocks(try_on(PAPER, [with_rows]), figures="f")
+    assert "*Printed, bert-base-uncased on Wiki-PSE (other data than here):*" in made["layers"]
+    assert "These are not the paper's words" in made["models"]
+    assert "Classes with no test word: b." in made["models"]
+    assert "bert-base-uncased on CoNLL-2003, printed" in made["tasks"]
+    assert "bert-base-uncased on the Penn Treebank, printed" in made["windows"]
+    counts = own_model().account["counts"]
+    ours = replace(own_model(), account=with_rows.account | {"counts": counts, "dim": 768}, parts=with_rows.parts)
+    found = Reproduction(PAPER, (ours,), ())
+    assert "*Printed, bert-base-uncased on Wiki-PSE:*" in PAPER.blocks["layers"].make(found)
+    assert "not the paper's words" not in PAPER.blocks["models"].make(found)
 
 
 # --- scores and their draws ----------------------------------------------------------------------
@@ -154,6 +211,76 @@ def test_rules_of_layers() -> None:
     assert "--static" in why("F3.static", like)
     assert verdict("F3.static", made_model(others={"static": 0.31})) is HELD
     assert verdict("F3.static", made_model(others={"static": 0.6})) is NOT_HELD
+
+
+def test_a_fall_is_told_as_one() -> None:
+    falling = by_layer(0.3, 0.35, 0.40, 0.50, 0.55, 0.6, 0.58, 0.56)
+    assert "layers 5 and 6 add nothing: F1 is lower by 0.040 ±" in why("F4.levels-off", made_model(context=falling))
+    assert "layers 5 and 6 add 0.005 ±" in why("F4.levels-off", made_model())
+
+
+def test_probes_that_say_nothing_decide_nothing() -> None:
+    """As good as the majority class, or surely no better: of layers, averages, bags and sizes, each its own claims."""
+    layers = ("table", "1", "3", "6")
+    values = {"0": (0.2, 0.30, 0.31, 0.32), "4": (0.2, 0.36, 0.40, 0.44), WHOLE: (0.2, 0.37, 0.42, 0.47)}
+    sizes = {size: dict(zip(layers, row, strict=True)) for size, row in values.items()}
+    bags = {"0": 0.2, "4": 0.3, "16": 0.25, WHOLE: 0.24}
+    heads = [[0.9, 0.8]] * 6
+    none = by_layer(*[0.1] * 8)
+    starts = Part({"scores": columns_of(scores("average", {"5": 0.5, "6": 0.6}))})
+    groups = [{"layer": "6", "quarter": name, "f1": 0.3, "low": 0.2, "high": 0.4, "units": 9} for name in "14"]
+    tuned = dict.fromkeys(TASKS, (none, none))
+    usual: dict[str, Any] = {"sizes": sizes, "bags": bags, "tuned": tuned, "attention": dict.fromkeys(TASKS, heads),
+                             "windows": {"0": 0.5, "4": 0.6}}  # fmt: skip
+
+    def judged(**more: Any) -> dict[str, tuple[Verdict, str]]:
+        model = made_model(**usual | more)
+        tables = {**model.parts["layers"].tables, "confidence": columns_of(groups)}
+        model = replace(model, parts={**model.parts, "layers": Part(tables), "starts": starts})
+        found = {name: judge(claim, [model], ()) for name, claim in CLAIMS.items() if claim.kind == "claim"}
+        return {name: (one.verdict, one.why) for name, one in found.items()}
+
+    by_majority = {"F7.top", "F7.pos", "T7.few", "T7.none"}  # asks nothing of probes
+    silent = judged(majority=0.7)
+    for name, (verdict_, told) in silent.items():
+        if name not in by_majority | {"F3.static", "Q.pieces"}:
+            assert verdict_ is UNSHOWN, name
+            assert "say nothing: F1 0." in told, (name, told)
+            assert "the majority class 0.700" in told
+    heard = judged()
+    assert {name for name, (verdict_, _) in heard.items() if verdict_ is UNSHOWN} == {"F3.static", "Q.pieces"}
+    # noise: a little above the majority class, within the interval
+    assert judged(majority=0.59, noise=0.05)["F4.rises"][0] is UNSHOWN
+    # a bag that says nothing takes with it what is said of bags alone
+    poor = judged(others={"P-model": 0.02}, bags=dict.fromkeys(bags, 0.02))
+    lost = {name for name, (_, told) in poor.items() if "probes on P-model" in told}
+    assert lost == {"F4.bag", "F4.above", "F4.random", "F5.bag"}
+    alone = {**sizes, "0": dict.fromkeys(layers, 0.02)}
+    assert "the word alone say nothing" in judged(sizes=alone)["F5.alone"][1]
+    assert judged(sizes=alone)["F5.more"][0] is HELD  # the word alone may know nothing
+
+
+def test_tasks_that_were_not_learnt_decide_nothing() -> None:
+    before = by_layer(0.3, 0.35, 0.40, 0.50, 0.55, 0.600, 0.602, 0.605)
+    less = {layer: value - 0.1 for layer, value in before.items()}
+    heads = {task: [[0.9, 0.8]] * 6 for task in TASKS}
+    tuned = dict.fromkeys(TASKS, (less, before))
+    claims = ("F6.words", "F6.top", "F6.recover", "F6.near", "F6.pos", "F6.mrpc", "F7.top", "F7.pos", "T7.none")
+    model = made_model(context=before, tuned=tuned, attention=heads, windows={"0": 0.2, "4": 0.2}, accuracy=0.2)
+    for claim in claims:
+        assert verdict(claim, model) is UNSHOWN, claim
+        assert "not learnt, no better than the most frequent class: train longer" in why(claim, model), claim
+    fine = made_model(context=before, tuned=tuned, attention=heads, windows={"0": 0.8, "4": 0.9})
+    assert all(verdict(claim, fine) is not UNSHOWN for claim in claims)
+    # one of them, without an entity: what needs it cannot be shown, the others are judged without it
+    part = fine.parts["tuned-ner"]
+    nothing = Part({**part.tables, "scores": columns_of([part.rows("scores")[0] | {"value": 0.0}])}, part.about)
+    some = replace(fine, parts={**fine.parts, "tuned-ner": nothing})
+    assert "NER was not learnt" in why("F6.words", some)
+    for claim in ("F6.top", "F6.near", "F6.pos"):
+        assert verdict(claim, some) is verdict(claim, fine)
+        assert "NER left out, no better than" in why(claim, some)
+        assert "NER 0." not in why(claim, some)
 
 
 def test_starts_need_several() -> None:
@@ -245,6 +372,12 @@ def test_rules_of_failures() -> None:
         model = made_model(more={"layers": own})
         assert verdict("Q.pieces", model) is expected
         assert verdict("Q.context", model) is expected
+        assert "which knows no context" not in why("Q.context", model)
+    low = [row | {"layer": "table", "f1": 0.35} for row in table("quarter", {"1": 0.35})]
+    both = columns_of([*table("quarter", {"1": 0.3, "4": 0.6}), *low, low[0] | {"quarter": "4", "f1": 0.4}])
+    told = why("Q.context", made_model(more={"layers": Part({**base, "confidence": both})}))
+    assert "less by 0.300 ± 0.028, in the table, which knows no context, by 0.050 ±" in told
+    assert "too few contexts" in why("Q.context", made_model())
 
 
 # --- data ----------------------------------------------------------------------------------------

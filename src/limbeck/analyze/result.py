@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from limbeck.shown import Tabular
+from limbeck.tables import columns_of as columns_of
 
 Row = dict[str, Any]
 Columns = dict[str, list[Any]]
@@ -88,11 +89,6 @@ class Analysis(Tabular):
         """A table row by row."""
         columns = self.tables[table]
         return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-
-
-def columns_of(rows: Sequence[Row]) -> Columns:
-    """Rows with the same keys as columns."""
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def named(rows: Iterable[Row], **names: Any) -> list[Row]:

@@ -32,7 +32,8 @@ Neither stops early; --patience N does, by the loss on the development words, wh
 
 compared with the layers in context, each with --compare (default: average,bag,random):
   average   one vector a word, the mean over its contexts; of the table it is the model's input embedding
-  bag       the mean over the words of the sentence: of the model's table (P-model), of --static vectors (P-static)
+  bag       the mean over the words of the sentence: of the model's table (P-model), the same without the word itself
+            (P-around), of --static vectors (P-static)
   random    random vectors, one a word, and the mean of those over the sentence (P-random)
 With --static FILE also its vectors, one a word (static).
 
@@ -124,14 +125,11 @@ NAMED = {"probe": "probes", "compare": "compare", "control": "controls"}
 def run(options: argparse.Namespace) -> int:
     if not (options.model and options.data):
         raise UsageError("--model and --data are needed.")
-    for idle in ("context_size", "keep_probes"):
-        if options.probes and getattr(options, idle):
-            raise UsageError(f"--{idle.replace('_', '-')} is for probes that are trained, and --probes trains none.")
-    from limbeck.probe.splits import read_words
+    from limbeck.probe.splits import read_lists
     from limbeck.run.probe import open_probing, probe_into
 
     settings, source = probe_settings_of(options)
-    lists = {"train": options.train_words, "test": options.test_words}
+    lists = read_lists(options.train_words, options.test_words)
     options.corpus = options.data  # what decides how many processes pay
 
     def opened_probing() -> Probing:
@@ -140,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
             options.data[0] if len(options.data) == 1 else options.data,
             settings,
             static=options.static,
-            lists={side: read_words(path) for side, path in lists.items() if path is not None},
+            lists=lists,
             probes_of=options.probes,
             keep_probes=options.keep_probes,
             **source,
@@ -167,6 +165,10 @@ def probe_settings_of(options: argparse.Namespace) -> tuple[ProbeSettings, dict[
     """What was asked for of the probes, and the other options."""
     from limbeck.run.probe import settings_of
 
+    for idle in ("context_size", "keep_probes", "compare", "control", "static"):
+        if options.probes and getattr(options, idle) not in (None, False, "none"):
+            raise UsageError(f"--{idle.replace('_', '-')} is for probes that are trained, and --probes trains none.")
+
     given = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
     for option, name in NAMED.items():
         if (value := getattr(options, option)) is not None:
@@ -176,6 +178,7 @@ def probe_settings_of(options: argparse.Namespace) -> tuple[ProbeSettings, dict[
 
 def described(work: Probing) -> list[str]:
     """What will be probed, in a few lines."""
+    from limbeck.probe.splits import one_sided
     from limbeck.run.settings import size
 
     sides = work.facts_of_sides()
@@ -190,9 +193,11 @@ def described(work: Probing) -> list[str]:
         lines.append(
             "left out: " + ", ".join(f"{reason} {number:,}" for reason, number in work.labelled.left_out.items())
         )
-    lines.append(
-        f"{probes:,} probes at {len(work.encoder.layers)} layers, trained together; {size(vectors)} of vectors"
-    )
+    lines += one_sided(work.labelled, work.sides)
+    starts, epochs = len(work.settings.seeds), work.settings.training("mlp").epochs
+    how = f", trained together, from {starts} start{'s' * (starts > 1)} of {epochs} epochs" * (work.probes_of is None)
+    layers = len(work.encoder.layers)
+    lines.append(f"{probes:,} probes at {layers} layer{'s' * (layers > 1)}{how}; {size(vectors)} of vectors")
     return lines
 
 
@@ -222,6 +227,10 @@ def print_probed(probed: Probed, target: Path) -> None:
             own = next(row for row in rows if (row["space"], row["level"], row["probe"]) == kind)
             probe = "" if kind[2] == "none" else f", {kind[2]}"
             console.print(f"{kind[0]} ({kind[1]} level{probe}): {number(own)}", markup=False, highlight=False)
+    guess = [row["f1"] for row in rows if (row["space"], row["level"]) == ("majority", "context")]
+    if guess and max(row["f1"] for row in rows if row["space"] == "context") <= guess[0]:
+        told = "no layer is above the majority class, these probes say nothing: give more --epochs or more words"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     console.print(f"{target}: report.html, tables, figures/, run.json", markup=False, highlight=False, soft_wrap=True)
 
 

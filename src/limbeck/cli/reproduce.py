@@ -48,7 +48,7 @@ examples:
   limbeck reproduce gupta2021 --data data --quick --out runs/quick
   limbeck reproduce zhao2020 --data data --out runs/zhao2020
   limbeck reproduce zhao2020 --data data --model bert-base-uncased --corpus corpus.txt --format wikipse \\
-      --static wiki-news-300d.vec --preset paper --out runs/published
+      --train-words train.tsv --test-words test.tsv --static wiki-news-300d.vec --preset paper --out runs/published
 """
 #: source of a paper's claims -> options that it has no use for
 CAPS = ("quick", "max_pairs", "seeds", "max_train", "starts", "count_in")  #: of spaces alone, or nearly

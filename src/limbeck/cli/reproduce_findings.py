@@ -63,7 +63,7 @@ def print_findings(found: Reproduction, out: Path) -> None:
         from limbeck.reproduce.space_blocks import missing_parts
 
         lines += [f"not measured: {reason}" for reason in missing_parts(found.subjects)]
-    for line in [*lines, f"{out}: findings.md, findings.json, figures/ and {found.paper.source}/"]:
+    for line in [*lines, f"{out}: report.html, findings.md, findings.json, figures/ and {found.paper.source}/"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from limbeck.errors import LimbeckError, UsageError
+from limbeck.cli.measure import folders_of
+from limbeck.errors import LimbeckError, UsageError, choose
 
 if TYPE_CHECKING:
     from limbeck.reproduce.findings import Paper
@@ -19,6 +21,27 @@ if TYPE_CHECKING:
 
 #: options that say how a run goes, and change no number -> how many words follow them
 HOW = {"--existing": 1, "--quiet": 0, "--json": 0, "--debug": 0, "--workers": 1}
+
+
+def begin(paper: Paper, options: argparse.Namespace, *, no_static: str = "") -> list[str]:
+    """Refuse what cannot be done before anything is measured; what the models are called.
+
+    no_static  why static vectors cannot be tried; "" where they can
+    """
+    from limbeck.encoders.loading import check_model
+    from limbeck.run.folder import EXISTING
+    from limbeck.run.sources import is_static
+
+    choose(options.existing, EXISTING, what="--existing")
+    names = [folder.name for folder in folders_of(Path(), options.model)]
+    for model in options.model:
+        if not is_static(model):
+            check_model(model)
+        elif no_static:
+            raise UsageError(f"{model}: {no_static}")
+    check_page(paper, options)
+    check_out(options)
+    return names
 
 
 def check_page(paper: Paper, options: argparse.Namespace) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limbeck.cli.measure import folders_of
 from limbeck.cli.options import source_options
-from limbeck.cli.reproduce_inputs import check_out, check_page, command_of
-from limbeck.errors import UsageError, choose
+from limbeck.cli.reproduce_inputs import begin, command_of
 
 if TYPE_CHECKING:
     from limbeck.cli.reproduce_inputs import Gathered
@@ -19,23 +16,13 @@ if TYPE_CHECKING:
 
 def from_spaces(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Measure each model's space part by part, before and after repair; what is kept from before is taken."""
-    from limbeck.encoders.loading import check_model
     from limbeck.reproduce.results import try_on
     from limbeck.reproduce.space_gather import gather
     from limbeck.reproduce.space_subjects import columns_of_models
-    from limbeck.run.folder import EXISTING
     from limbeck.run.presets import preset_named
-    from limbeck.run.sources import is_static
 
     preset_named(options.preset)
-    choose(options.existing, EXISTING, what="--existing")
-    names = [folder.name for folder in folders_of(Path(), options.model)]
-    for model in options.model:
-        if is_static(model):
-            raise UsageError(f"{model}: claims about layers need a model, these are static vectors: see bis2021.")
-        check_model(model)
-    check_page(paper, options)
-    check_out(options)
+    names = begin(paper, options, no_static="claims about layers need a model, these are static vectors: see bis2021.")
     wanted = wanted_of(options)
     if options.dry_run:
         for name in names:
@@ -88,24 +75,16 @@ def describe_space(name: str, wanted: Wanted) -> None:
 
 def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Make each parent's static vectors part by part, and score them; what is kept from before is taken."""
-    from limbeck.encoders.loading import check_model
     from limbeck.reproduce.results import try_on
     from limbeck.reproduce.static_finetuned import check_parents, fingerprint_of, read_tuned, with_tuned
     from limbeck.reproduce.static_gather import gather, gather_file
     from limbeck.reproduce.static_subjects import columns_of_parents
-    from limbeck.run.folder import EXISTING
     from limbeck.run.presets import preset_named
     from limbeck.run.sources import is_static
 
     preset_named(options.preset)
-    choose(options.existing, EXISTING, what="--existing")
-    names = [folder.name for folder in folders_of(Path(), options.model)]
-    for model in options.model:
-        if not is_static(model):
-            check_model(model)
+    names = begin(paper, options)
     tuned = [read_tuned(folder) for folder in options.fine_tuned or ()]
-    check_page(paper, options)
-    check_out(options)
     wanted = parents_wanted_of(options)
     if options.dry_run:
         for name in names:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from limbeck.cli.measure import folders_of
 from limbeck.cli.options import count, positive, rate, source_options
-from limbeck.cli.reproduce_inputs import check_out, check_page, command_of
-from limbeck.errors import InputError, UsageError, choose
+from limbeck.cli.reproduce_inputs import begin, command_of
+from limbeck.errors import InputError, choose
 
 if TYPE_CHECKING:
     from limbeck.cli.reproduce_inputs import Gathered
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 #: options of this group, which other papers have no use for
 OPTIONS = (
     "classes", "max_combinations", "min_words", "hidden", "probe_batch", "static", "context_size", "tasks", "steps",
-    "batch", "learning_rate", "max_dev", "attention_window", "attention_texts", "not_tuned",
+    "batch", "learning_rate", "max_dev", "attention_window", "attention_texts", "not_tuned", "train_words",
+    "test_words",
 )  # fmt: skip
 #: options of `limbeck reproduce` that this way has no use for
 IDLE = (
@@ -40,6 +41,8 @@ def add_probe_options(parser: argparse.ArgumentParser) -> None:
         "--max-combinations", type=positive, metavar="N", help="of word and class, by whole words (4000)"
     )
     group.add_argument("--min-words", type=positive, metavar="N", help="that a class must have (SemCor: 150, else 5)")
+    group.add_argument("--train-words", metavar="FILE", help="words to train on, one a line or as in WIKI-PSE")
+    group.add_argument("--test-words", metavar="FILE", help="words to test on (default: split by hash)")
     group.add_argument("--hidden", type=positive, metavar="N", help="units of a probe's hidden layer (32)")
     group.add_argument("--probe-batch", type=positive, metavar="N", help="rows a step of the probes (64)")
     group.add_argument("--static", metavar="FILE", help="word vectors to compare with")
@@ -62,22 +65,12 @@ def add_probe_options(parser: argparse.ArgumentParser) -> None:
 
 def from_probes(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Probe each model part by part, before and after fine-tuning; what is kept from before is taken."""
-    from limbeck.encoders.loading import check_model
     from limbeck.reproduce.probe_gather import gather
     from limbeck.reproduce.probe_subjects import columns_of_probed
     from limbeck.reproduce.results import try_on
     from limbeck.reproduce.zhao2020 import BERT
-    from limbeck.run.folder import EXISTING
-    from limbeck.run.sources import is_static
 
-    choose(options.existing, EXISTING, what="--existing")
-    names = [folder.name for folder in folders_of(Path(), options.model)]
-    for model in options.model:
-        if is_static(model):
-            raise UsageError(f"{model}: layers are probed, and these are static vectors: give them to --static.")
-        check_model(model)
-    check_page(paper, options)
-    check_out(options)
+    names = begin(paper, options, no_static="layers are probed, and these are static vectors: give them to --static.")
     wanted = wanted_of(options)
     if options.dry_run:
         for name in names:
@@ -101,6 +94,7 @@ def from_probes(paper: Paper, options: argparse.Namespace) -> Gathered | None:
 def wanted_of(options: argparse.Namespace) -> Wanted:
     """What is asked of every model."""
     from limbeck.probe.settings import tuple_of
+    from limbeck.probe.splits import read_lists
     from limbeck.reproduce.probe_data import Words, find_tasks, find_words
     from limbeck.reproduce.probe_wanted import Wanted
     from limbeck.run.sources import CORPUS_OPTIONS
@@ -118,6 +112,7 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
             text=text,
             name=name,
             classes=tuple_of(options.classes) if options.classes else classes,
+            lists=read_lists(options.train_words, options.test_words),
             combinations=caps.combinations,
             contexts=caps.contexts,
             min_words=caps.min_words or least,
@@ -185,10 +180,13 @@ def was_typed(options: argparse.Namespace, name: str) -> bool:
 
 def describe_probed(name: str, wanted: Wanted) -> None:
     """--dry-run: what would be made, and what cannot be."""
+    from limbeck.probe.splits import one_sided
     from limbeck.reproduce.probe_gather import lacking_for
     from limbeck.reproduce.probe_subjects import PARTS
 
     labelled = wanted.words.labelled
+    for line in one_sided(labelled, wanted.words.sides):
+        print(f"{name}: {line}")
     print(
         f"{name}: {wanted.words.name}, {len(labelled.classes)} classes, {len(labelled.words):,} words, "
         f"{len(labelled):,} contexts"

@@ -237,6 +237,7 @@ def _train_group(
         loss, f1 = watch(weights, watched, expected, len(names))
         dev_losses.append(loss.mean(1).cpu().numpy())
         dev_f1.append(f1.cpu().numpy())
+        check_losses(losses[-1], dev_losses[-1], epoch)
         on_epoch(layers)
         if settings.patience is None:
             kept.fill_(epoch)
@@ -249,6 +250,16 @@ def _train_group(
     final = best or {name: weight.detach() for name, weight in weights.items()}
     curve, dev_curve, f1_curve = (np.stack(each, axis=1).astype(np.float64) for each in (losses, dev_losses, dev_f1))
     return Trained(Probes(final, len(names)), curve, dev_curve, f1_curve, kept.cpu().numpy())
+
+
+def check_losses(loss: NDArray[np.float64], dev_loss: NDArray[np.float64], epoch: int) -> None:
+    """Refuse to go on with probes that learn nothing any more: losses (layers,) in training and on the dev side."""
+    lost = int((~np.isfinite(loss + dev_loss)).sum())
+    if lost:
+        raise InputError(
+            f"the loss of probes must be a number; in epoch {epoch} it is none at {lost} of {len(loss)} layers: lower "
+            "--learning-rate, or look for vectors that are not finite."
+        )
 
 
 class Batches:

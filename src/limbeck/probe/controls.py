@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -72,21 +72,45 @@ class DescriptionLength:
 
 
 def description_length(
-    rows: Rows, dev: Rows, *, names: Sequence[str], settings: Training, seed: int, device: str | torch.device
+    rows: Rows,
+    dev: Rows,
+    *,
+    words: NDArray[np.int64],
+    names: Sequence[str],
+    settings: Training,
+    seed: int,
+    device: str | torch.device,
+    on_epoch: Callable[[int], None] = lambda layers: None,
 ) -> DescriptionLength:
     """Online code: each portion of the rows is told by probes that were trained on those before it.
 
-    The first is told in one bit a row. The order of rows is drawn. A portion costs the cross-entropy in bits.
+    words  (n,) the word of each row
+
+    Portions are of whole words, in an order that is drawn: a word in two of them could be told by heart. The first is
+    told in one bit a row. A portion costs the cross-entropy in bits.
     """
     count = len(rows.index)
-    order = generator_for(seed, "probe", "portions").permutation(count)
-    ends = sorted({min(count, max(1, round(share * count))) for share in PORTIONS if share * count >= 1} | {count})
+    order, ends = portions(words, seed=seed)
     bits = np.full((rows.features.shape[1], len(names)), float(ends[0]))
     for end, following in pairwise(ends):
         known, told = order[:end], order[end:following]
         seen = Rows(rows.features, rows.index[known], rows.targets[known])
-        trained = train(seen, dev, names=names, settings=settings, seed=seed, device=device)
+        trained = train(seen, dev, names=names, settings=settings, seed=seed, device=device, on_epoch=on_epoch)
         for part, margins in trained.probes.margins(rows.features, rows.index[told]):
             wrong_way = np.where(rows.targets[told[part]], -margins, margins).astype(np.float64)
             bits += (np.logaddexp(0, wrong_way) / np.log(2)).sum(1)
     return DescriptionLength(bits, count)
+
+
+def portions(words: NDArray[np.int64], *, seed: int) -> tuple[NDArray[np.int64], list[int]]:
+    """Rows in an order in which those of a word stand together, and where portions end: with the word that fills each.
+
+    >>> portions(np.array([7, 7, 7, 7]), seed=0)
+    (array([0, 1, 2, 3]), [4])
+    """
+    _, word = np.unique(words, return_inverse=True)
+    place = generator_for(seed, "probe", "portions").permutation(int(word.max()) + 1)
+    order = np.argsort(place[word], kind="stable")
+    filled = np.cumsum(np.bincount(place[word]))
+    wanted = [share * len(words) for share in PORTIONS if share * len(words) >= 1]
+    return order, sorted({int(filled[np.searchsorted(filled, rows)]) for rows in wanted})

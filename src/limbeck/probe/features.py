@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,10 @@ class Features:
     index    (n,) which of them each occurrence has
     found    (n,) whether the model gave it a vector
     pieces   (n,) how many pieces it is made of; 0 where nobody knows
+    weight   (targets,) pieces that a vector is the mean of; of a biLM, words
     bag      (texts, d) mean of the embedding table over all pieces of a text, special tokens left out (of a biLM, of
              layer 0 over its words); None where the table is not among the layers
+    in_bag   (texts,) how many these are
     texts    what the model was shown
     dropped  reason -> words without a vector
     """
@@ -67,9 +69,18 @@ class Features:
     index: Ints
     found: NDArray[np.bool_]
     pieces: Ints
+    weight: NDArray[np.float64]
     bag: NDArray[np.float32] | None
+    in_bag: NDArray[np.float64]
     texts: Texts
     dropped: dict[str, int]
+
+    def at_layers(self, layers: Sequence[str]) -> Features:
+        """Some of the layers."""
+        if tuple(layers) == self.layers:
+            return self
+        places = [self.layers.index(layer) for layer in layers]
+        return replace(self, layers=tuple(layers), vectors=self.vectors[:, places])
 
 
 def texts_around(labelled: Labelled, context: int | None) -> Texts:
@@ -126,7 +137,9 @@ def features_of(encoder: Encoder, gather: Gather, dropped: dict[str, int]) -> Fe
         index=texts.target,
         found=found[texts.target],
         pieces=gather.pieces[texts.target],
+        weight=gather.weight,
         bag=gather.bag,
+        in_bag=gather.in_bag,
         texts=texts,
         dropped=dropped,
     )
@@ -137,6 +150,9 @@ class Gather:
 
     identities  (texts,) of the texts in the pass; left out, it is a pass over these texts alone
     """
+
+    #: arrays that hold all that was gathered
+    KEPT = ("vectors", "weight", "pieces", "bag", "in_bag")
 
     def __init__(self, encoder: Encoder, texts: Texts, file: Path | None, identities: Ints | None = None) -> None:
         self.texts = texts
@@ -165,6 +181,7 @@ class Gather:
         # of other models the lowest layer knows positions, or nobody knows what it knows
         plain = encoder.layers[0] == TABLE or (isinstance(encoder, ElmoEncoder) and encoder.layers[0] == "0")
         self.bag = np.zeros((len(texts.texts), encoder.dim), dtype=np.float32) if plain else None
+        self.in_bag = np.zeros(len(texts.texts))
 
     def update(self, batch: Encoded) -> None:
         pieces = None if self._reads_characters else batch.pieces
@@ -193,8 +210,9 @@ class Gather:
         place = np.minimum(np.searchsorted(self._identities, groups.identities), len(self._identities) - 1)
         ours = self._identities[place] == groups.identities
         lowest = batch.vectors[:1].to("cpu", torch.float32)
-        means = weighted_means(lowest, groups.of_row, weight)[0][0].numpy()
-        self.bag[self._text_order[place[ours]]] = means[ours]
+        means, total = weighted_means(lowest, groups.of_row, weight)
+        self.bag[self._text_order[place[ours]]] = means[0].numpy()[ours]
+        self.in_bag[self._text_order[place[ours]]] = total[ours]
 
     def end_shard(self, number: int) -> None:
         pass

@@ -26,6 +26,7 @@ WORDS_BY = ("lemma", "form")
 TOO_FEW = "of a class with too few words"
 OTHER_CLASS = "of a class that is not asked for"
 OVER_CAP = "beyond the contexts of a combination"
+UNLISTED = "of words on no list"
 SPLIT = "split"  #: the label that says on which side an occurrence is, where the data say so
 
 #: WordNet's lexicographer files by number
@@ -86,6 +87,24 @@ class Labelled:
         given = None if self.given is None else [self.given[row] for row in rows.tolist()]
         return replace(self, given=given, **parts)
 
+    def only(self, rows: Ints, left_out: Mapping[str, int]) -> Labelled:
+        """Some of the occurrences, and no more sentences, words and classes than they have; why others are left out."""
+        some = self.take(rows)
+        sentences, sentence = np.unique(some.sentence, return_inverse=True)
+        words, word = np.unique(some.word, return_inverse=True)
+        kinds, kind = np.unique(some.kind, return_inverse=True)
+        counts = Counter(self.left_out) + Counter(left_out)
+        return replace(
+            some,
+            sentences=[self.sentences[at] for at in sentences.tolist()],
+            sentence=sentence.astype(np.int64),
+            words=[self.words[at] for at in words.tolist()],
+            word=word.astype(np.int64),
+            classes=tuple(self.classes[at] for at in kinds.tolist()),
+            kind=kind.astype(np.int64),
+            left_out=dict(counts),
+        )
+
     def text_of(self, row: int, *, size: int = 12) -> str:
         """An occurrence in its sentence, marked, with some words around it."""
         words = self.sentences[int(self.sentence[row])].words
@@ -120,8 +139,13 @@ def read_labelled(
     for one in corpus:
         found.add(one, label)
     if not found.kinds:
-        others = ", ".join(sorted(found.labels)) or "none at all"
-        raise InputError(f"the data must have words labelled with {label!r}, they have {others}: name one by --label.")
+        instead = f"they have {', '.join(sorted(found.labels))}: name one by --label."
+        if not found.labels:
+            instead = (
+                f"read as {corpus.format} they have no labels at all: give JSON lines, CoNLL-U, SemCor or WIKI-PSE, "
+                "and where that is not seen, --format."
+            )
+        raise InputError(f"the data must have words labelled with {label!r}, {instead}")
     if words is None:
         words = "lemma" if all(found.lemmas) else "form"
     if words == "lemma" and not all(found.lemmas):

@@ -54,9 +54,9 @@ class Probed(Tabular):
         lines: dict[str, dict[str, float]] = {}
         for row in self.rows("scores", side=SIDES[TEST], context=WHOLE):
             lines.setdefault(f"{row['space']}, {row['probe']}", {})[str(row["layer"])] = row["f1"]
+        lines = {name: line for name, line in lines.items() if len(line) > 1}  # one number is no line
         places = list(dict.fromkeys(layer for line in lines.values() for layer in line))
         drawn = {name: [line.get(layer, float("nan")) for layer in places] for name, line in lines.items()}
-        drawn = {name: line for name, line in drawn.items() if len(lines[name]) > 1}
         return Curves(places, drawn, up="micro-F1") if drawn else None
 
     def rows(self, table: str, **cells: Any) -> list[Row]:
@@ -204,15 +204,28 @@ def piece_rows(outcomes: Sequence[Outcome], features: Features) -> list[Row]:
     return grouped_rows(outcomes, "pieces", chosen)
 
 
-def confidence_rows(outcomes: Sequence[Outcome], bag: Outcome) -> list[Row]:
-    """F1 on the test side by quarter of contexts, as surely as the bag of words tells the class: 1 is the least sure.
+def confidence_rows(outcomes: Sequence[Outcome], around: Sequence[Outcome]) -> list[Row]:
+    """F1 on the test side by quarter of the contexts of each class, as surely as the words around tell it.
 
-    Contexts of which the words around tell little are the paper's second kind of failure.
+    Contexts that tell little are the paper's second kind of failure.
     """
-    test = bag.level.sides[bag.rows] == TEST
-    edges = np.quantile(bag.own[0, test].astype(np.float64), [0.25, 0.5, 0.75])
-    quarter = np.searchsorted(edges, bag.own[0].astype(np.float64)) + 1
+    quarter = quarters(around)
     return grouped_rows(outcomes, "quarter", {str(number): quarter == number for number in range(1, 5)})
+
+
+def quarters(around: Sequence[Outcome]) -> Ints:
+    """(n,) the quarter of each row among the test rows of its class, by the margin of that class; 1 is the least sure.
+
+    Within each class, since of a frequent one any probe is surer; 0 for classes that no test row has.
+    """
+    first = around[0]
+    sure = np.mean([one.own[0].astype(np.float64) for one in around], axis=0)
+    kind, test = first.level.targets[first.rows].argmax(1), first.level.sides[first.rows] == TEST
+    found = np.zeros(len(kind), dtype=np.int64)
+    for own in np.unique(kind[test]):
+        here = kind == own
+        found[here] = np.searchsorted(np.quantile(sure[here & test], [0.25, 0.5, 0.75]), sure[here]) + 1
+    return found
 
 
 def grouped_rows(outcomes: Sequence[Outcome], name: str, chosen: Mapping[str, NDArray[np.bool_]]) -> list[Row]:
@@ -287,8 +300,3 @@ def selectivity_rows(outcomes: Sequence[Outcome], control: Sequence[Outcome]) ->
             }
         )
     return rows
-
-
-def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """Rows with the same keys as columns."""
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

@@ -95,6 +95,17 @@ def model_bag(features: Features, level: Level) -> Space | None:
     return Space("P-model", level, (features.layers[0],), features.bag[:, None], features.texts.text)
 
 
+def surroundings(features: Features, level: Level) -> Space | None:
+    """P-around: P-model without the word's own pieces. Where nothing else is in the text, the empty bag is 0."""
+    if features.bag is None:
+        return None
+    text, own = features.texts.target_text, features.weight
+    others = features.in_bag[text] - own
+    made = features.bag[text] * features.in_bag[text, None] - features.vectors[:, 0] * own[:, None]
+    made = np.where(others[:, None] > 0, made / np.maximum(others, 1)[:, None], 0).astype(np.float32)
+    return Space("P-around", level, (features.layers[0],), made[:, None], features.index)
+
+
 def random_words(labelled: Labelled, level: Level, *, seed: int) -> Space:
     """A random vector a word."""
     made = np.stack([random_vector(word, RANDOM_DIM, seed=seed) for word in labelled.words])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from limbeck.corpus.compression import open_text
 from limbeck.errors import InputError, UsageError
-from limbeck.probe.labelled import Labelled
+from limbeck.probe.labelled import UNLISTED, Labelled
 from limbeck.seeds import hash_text
 
 SIDES = ("train", "dev", "test")
@@ -25,8 +25,10 @@ def split_words(words: Sequence[str], *, dev: float = 0.1, test: float = 0.3, se
     >>> split_words(["tea", "night", "train"], dev=0.0, test=1.0).tolist()
     [2, 2, 2]
     """
-    if dev < 0 or test < 0 or dev + test > 1:
-        raise UsageError(f"--dev and --test are shares of the words, together at most 1; got {dev} and {test}.")
+    if not (dev >= 0 and test >= 0 and dev + test <= 1):  # so that NaN is refused too
+        raise UsageError(
+            f"--dev and --test are shares of the words, 0 or more and together at most 1; got {dev} and {test}."
+        )
     share = np.array([hash_text(f"{seed}\x1fsplit\x1f{word}") for word in words], dtype=np.float64) / 2.0**64
     sides: Sides = np.where(share < test, TEST, np.where(share < test + dev, DEV, TRAIN)).astype(np.int8)
     return sides
@@ -71,13 +73,48 @@ def sides_of(
     if not (sides == DEV).any():
         drawn = split_words(labelled.words, dev=DEV_OF_TRAIN, test=0.0, seed=seed)[labelled.word]
         sides = np.where((sides == TRAIN) & (drawn == DEV), np.int8(DEV), sides)
+    if lists:
+        return _complete(sides, "lists must have words of the data, lemmas where these are known (see --words-by)")
     return _complete(sides)
 
 
-def _complete(sides: Sides) -> Sides:
+def with_sides(
+    labelled: Labelled,
+    *,
+    dev: float = 0.1,
+    test: float = 0.3,
+    lists: Mapping[str, Sequence[str]] | None = None,
+    seed: int = 0,
+) -> tuple[Labelled, Sides]:
+    """The occurrences that have a side (see `sides_of`), and their sides; refused where all are of one class."""
+    sides = sides_of(labelled, dev=dev, test=test, lists=lists, seed=seed)
+    kept = np.flatnonzero(sides >= 0)
+    if len(kept) < len(sides):
+        labelled, sides = labelled.only(kept, {UNLISTED: len(sides) - len(kept)}), sides[kept]
+    if len(labelled.classes) < 2:
+        raise InputError(
+            f"probes tell classes apart, two are needed; got {labelled.classes[0]} alone: give more data, name more by "
+            "--classes, or lower --min-words."
+        )
+    return labelled, sides
+
+
+def one_sided(labelled: Labelled, sides: Sides) -> list[str]:
+    """What is to be known of classes that nobody can learn, or that no test asks for; nothing where all are fine."""
+    lines = []
+    why = {TRAIN: "a training word, which cannot be learnt", TEST: "a test word, of which F1 says nothing"}
+    for side, told in why.items():
+        there = set(labelled.kind[sides == side].tolist())
+        names = [name for kind, name in enumerate(labelled.classes) if kind not in there]
+        if names:
+            lines.append(f"classes without {told}: {', '.join(names)}")
+    return lines
+
+
+def _complete(sides: Sides, remedy: str = "give more data or other shares") -> Sides:
     for number, side in enumerate(SIDES):
         if not (sides == number).any():
-            raise InputError(f"every side of the split needs words; {side} has none: give more data or other shares.")
+            raise InputError(f"every side of the split needs words; {side} has none: {remedy}.")
     return sides
 
 
@@ -96,6 +133,18 @@ def _listed(words: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Sides:
             if at is not None:
                 found[at] = code
     return found
+
+
+def read_lists(train: str | Path | None, test: str | Path | None) -> dict[str, list[str]] | None:
+    """The words of two lists, by side; None where there is neither. One needs the other."""
+    if train is None and test is None:
+        return None
+    if train is None or test is None:
+        raise UsageError(
+            "words to train on and words to test on are needed together; got one list: give --train-words and "
+            "--test-words."
+        )
+    return {"train": read_words(train), "test": read_words(test)}
 
 
 def read_words(path: str | Path) -> list[str]:

@@ -9,6 +9,7 @@ from limbeck.reproduce.estimates import minus
 from limbeck.reproduce.markdown import how, table
 from limbeck.reproduce.probe_context_rules import windows_of
 from limbeck.reproduce.probe_subjects import (
+    AROUND,
     AVERAGE,
     BAG,
     CONTEXT,
@@ -40,6 +41,12 @@ DEVIATIONS = (
     "are short, are the first to suffer from short training.",
     "P-model has the word's own pieces in it and no special tokens; a word alone (size 0) stands between the special "
     "tokens that the model expects. The paper says neither.",
+    "P-around, which the paper does not have, is P-model without the word's own pieces: by how sure it is, contexts of "
+    "each class are put into quarters.",
+    "Figures 4, 5 and 6 are of one start of the probes, as in the paper; its five starts are of the averages of the "
+    "upper layers, as here. Intervals are over words.",
+    "Nothing is judged by probes whose best layer is not surely above the majority class, nor by a task that was not "
+    "learnt better than its most frequent class.",
     "Figure 5 has some of the layers, evenly spread.",
     "Fine-tuning takes few steps of small batches at a rate that rises as models get narrower (5e-5 at 768 "
     "dimensions), on other data: parts of speech of UD-EWT instead of the Penn Treebank, entities of WNUT-17 instead "
@@ -64,8 +71,15 @@ def models(found: Reproduction) -> str:
             for side, one in told["counts"].items()
         )
         lines.append(f"Labelled words: {told['text']}, {len(told['classes'])} classes; {sides}.")
+        lines += [f"{line[:1].upper()}{line[1:]}." for line in told["one_sided"]]
+        if not published.own_words(told["counts"]):
+            lines.append(
+                f"These are not the paper's words: what it prints of {published.OWN_DATA} stands beside, from other "
+                "data, and nothing is held against it."
+            )
         lines.append(
-            f"Probes: {caps['hidden']:,} hidden units, {caps['epochs']} epochs, batches of {caps['rows']}. "
+            f"Probes: {caps['hidden']:,} hidden units, {caps['epochs']} epochs, batches of {caps['rows']}; "
+            f"{caps['starts']} starts for averages of the upper layers, one for all else. "
             f"Fine-tuning: {_or(caps['steps'], '5 epochs', 'steps')}, "
             f"{_or(caps['batch'], 'batches as in the paper', 'examples a step')}."
         )
@@ -123,11 +137,12 @@ def data(found: Reproduction) -> str:
         for kind in classes
     ]
     words = [["*words*", *(f"{cells[side, 'total']['words']:,}" for side in sides)]]
-    printed = [
-        ["*printed: words*", *(f"{published.TABLE_2[side][0]:,}" for side in sides)],
-        ["*printed: total*", *(f"{published.TABLE_2[side][1]:,} / {published.TABLE_2[side][2]:,}" for side in sides)],
+    called, printed = f"{published.OWN_DATA}, printed", [published.TABLE_2[side] for side in sides]
+    beside = [
+        [f"*{called}: words*", *(f"{count:,}" for count, _, _ in printed)],
+        [f"*{called}: total*", *(f"{combinations:,} / {contexts:,}" for _, combinations, contexts in printed)],
     ]
-    return "Combinations / contexts:\n\n" + table(["class", *sides], [*lines, *words, *printed])
+    return "Combinations / contexts:\n\n" + table(["class", *sides], [*lines, *words, *beside])
 
 
 def examples(found: Reproduction) -> str:
@@ -153,7 +168,7 @@ def layers(found: Reproduction) -> str:
         ]  # fmt: skip
         beside = [
             [name, _with_interval(row), _three(row, "recall"), ""]
-            for name in (BAG, STATIC_BAG, RANDOM_BAG)
+            for name in (BAG, AROUND, STATIC_BAG, RANDOM_BAG)
             if (row := next((row for row in rows if row["space"] == name), None))
         ]
         words = [
@@ -183,7 +198,7 @@ def layers(found: Reproduction) -> str:
     printed += [[name, f"{value:.3f}", ""] for name, value in published.BAGS["test"].items()]
     printed += [[name, "", f"{value:.3f}"] for name, value in published.TYPE_LEVEL["test"].items()]
     head = ["layer", "in context", "one vector a word"]
-    called = f"*{published.OWN_MODEL} on {published.OWN_DATA}, printed:*"
+    called = f"*Printed, {published.OWN_MODEL} on {published.OWN_DATA}{_other(found)}:*"
     return "\n\n".join([*parts, *_lacking(found, "layers"), called, table(head, printed)])
 
 
@@ -269,7 +284,8 @@ def tasks(found: Reproduction) -> str:
     if not rows:
         return _reasons(found, *(f"tuned-{task}" for task in TASKS))
     rows += [
-        [f"*{published.OWN_MODEL}, printed*", name, "f1" if task == "ner" else "accuracy",
+        [f"*{published.OWN_MODEL} on {published.TASK_DATA[task]}, printed*", name,
+         "f1" if task == "ner" else "accuracy",
          f"{published.TABLE_3[task]:.3f}", "", "", "5 epochs", f"{published.BATCHES[task]:g}", "5e-05"]
         for task, name in TASKS.items()
     ]  # fmt: skip
@@ -312,8 +328,11 @@ def tuned(found: Reproduction) -> str:
     if not parts:
         return _reasons(found, *(f"probed-{task}" for task in TASKS))
     last = published.IN_CONTEXT["dev"][-1]
-    printed = f"Printed, {published.OWN_MODEL}, last layer: before {last}, POS {published.POS_TUNED[SAME]} / "
-    return "\n\n".join([*parts, f"{printed}{published.POS_TUNED[NEW]}."])
+    printed = (
+        f"Printed, {published.OWN_MODEL} on {published.OWN_DATA} and the {published.TASK_DATA['pos']} (other data than "
+        f"here), last layer: before {last}, POS {published.POS_TUNED[SAME]} / {published.POS_TUNED[NEW]}."
+    )
+    return "\n\n".join([*parts, printed])
 
 
 def windows(found: Reproduction) -> str:
@@ -324,8 +343,13 @@ def windows(found: Reproduction) -> str:
     ticks = [*sorted({size for own in shown.values() for size in own} - {WHOLE}, key=int), WHOLE]
     rows = [[name, *(str(own[tick]) if tick in own else "–" for tick in ticks)] for name, own in shown.items()]
     printed = [f"{published.TABLE_7[tick]:.3f}" if tick in published.TABLE_7 else "–" for tick in ticks]
-    rows.append([f"*{published.OWN_MODEL}, printed*", *printed])
+    rows.append([f"*{published.OWN_MODEL} on the {published.TASK_DATA['pos']}, printed*", *printed])
     return "Accuracy on development sentences by words on either side:\n\n" + table(["model", *ticks], rows)
+
+
+def _other(found: Reproduction) -> str:
+    """What stands behind printed numbers of probes that no model here can be held against."""
+    return " (other data than here)" if all(published.unlike(one) for one in found.subjects) else ""
 
 
 def _first(found: Reproduction, part: str) -> ProbedModel | None:

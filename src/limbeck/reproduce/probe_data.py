@@ -13,8 +13,8 @@ import numpy as np
 from limbeck.corpus import Corpus
 from limbeck.errors import InputError
 from limbeck.probe.finetuning import TaskData, read_task
-from limbeck.probe.labelled import Labelled, read_labelled
-from limbeck.probe.splits import Sides, sides_of
+from limbeck.probe.labelled import TOO_FEW, Labelled, read_labelled
+from limbeck.probe.splits import Sides, with_sides
 from limbeck.reproduce.text import default_corpus
 from limbeck.run.sources import open_corpus
 from limbeck.seeds import hash_text
@@ -23,7 +23,7 @@ from limbeck.seeds import hash_text
 SEMCOR_PARTS = ("brown1", "brown2")
 SEMCOR_CLASSES = ("noun.*",)  #: the paper's classes are of nouns
 SEMCOR_WORDS, FEW_WORDS = 150, 5  #: that a class must have, of SemCor's nouns and of other data
-TOO_FEW, OVER_CAP = "of a class with too few words", "of words beyond the combinations asked for"
+OVER_CAP = "of words beyond the combinations asked for"
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Words:
     corpus        files, folders or the sample
     text          options of `open_corpus`
     classes       names or patterns; none: all
+    lists         {"train": words, "test": words}, where the split is by lists, as WIKI-PSE's is
     combinations  at most so many, whole words by hash; None: all
     """
 
@@ -40,6 +41,7 @@ class Words:
     text: Mapping[str, Any]
     name: str
     classes: tuple[str, ...] = ()
+    lists: Mapping[str, Sequence[str]] | None = None
     combinations: int | None = None
     contexts: int = 100
     min_words: int = 10
@@ -53,8 +55,16 @@ class Words:
     def _text(self) -> Corpus:
         return open_corpus(list(self.corpus), **self.text)
 
-    @cached_property
+    @property
     def labelled(self) -> Labelled:
+        return self._both[0]
+
+    @property
+    def sides(self) -> Sides:
+        return self._both[1]
+
+    @cached_property
+    def _both(self) -> tuple[Labelled, Sides]:
         found = read_labelled(
             self._text,
             classes=self.classes,
@@ -62,13 +72,11 @@ class Words:
             min_words=self.min_words,
             seed=self.seed,
         )
+        found, sides = with_sides(found, lists=self.lists, seed=self.seed)
         if self.combinations is None:
-            return found
-        return fewer_words(found, self.combinations, min_words=self.min_words, seed=self.seed)
-
-    @cached_property
-    def sides(self) -> Sides:
-        return sides_of(self.labelled, seed=self.seed)
+            return found, sides
+        found = fewer_words(found, self.combinations, min_words=self.min_words, seed=self.seed)
+        return with_sides(found, lists=self.lists, seed=self.seed)
 
 
 def find_words(corpus: Sequence[str] | None, data: Path | None) -> tuple[list[str], str, tuple[str, ...], int]:
@@ -130,20 +138,5 @@ def fewer_words(labelled: Labelled, most: int, *, min_words: int, seed: int = 0)
         )
     inside = kept[labelled.word]
     rows = np.flatnonzero(inside & enough[labelled.kind])
-    left_out = dict(labelled.left_out)
-    left_out[OVER_CAP] = int((~inside).sum())
-    left_out[TOO_FEW] = left_out.get(TOO_FEW, 0) + int((inside & ~enough[labelled.kind]).sum())
-    some = labelled.take(rows)
-    words, word = np.unique(some.word, return_inverse=True)
-    kinds, kind = np.unique(some.kind, return_inverse=True)
-    sentences, sentence = np.unique(some.sentence, return_inverse=True)
-    return replace(
-        some,
-        sentences=[some.sentences[at] for at in sentences.tolist()],
-        sentence=sentence.astype(np.int64),
-        words=[some.words[at] for at in words.tolist()],
-        word=word.astype(np.int64),
-        classes=tuple(some.classes[at] for at in kinds.tolist()),
-        kind=kind.astype(np.int64),
-        left_out={reason: number for reason, number in left_out.items() if number},
-    )
+    few = int((inside & ~enough[labelled.kind]).sum())
+    return labelled.only(rows, {OVER_CAP: int((~inside).sum()), TOO_FEW: few})

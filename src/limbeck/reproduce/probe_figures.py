@@ -11,6 +11,7 @@ from limbeck.report.finetuning import attention_figure
 from limbeck.report.layout import Grid, band, lay_out, layer_axis, limits, name_panel
 from limbeck.report.read import place
 from limbeck.report.style import COLOURS, QUIET, layer_colours, line_of
+from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.figures import as_run, keys_of
 from limbeck.reproduce.probe_context_rules import windows_of
 from limbeck.reproduce.probe_subjects import (
@@ -77,7 +78,7 @@ def draw_layers(models: Models, numbers: Models) -> Figure:
                 axes.axhline(rows[0]["f1"], **look)
                 values.append([rows[0]["f1"]])
         limits(axes, values or [[np.nan]])
-        name_panel(axes, one.name)
+        name_panel(axes, one.name if one.account else f"{one.name}, {published.OWN_DATA}")
         axes.set_xlabel("layer")
     _finish(panels, shown, "micro-F1", "nothing was probed")
     return figure
@@ -91,14 +92,14 @@ def draw_failures(models: Models, numbers: Models) -> Figure:
         [],
         "Which words in context are interpreted worse",
         "Micro-F1 at the last layer on test words, with its interval: by number of pieces of the word, and by quarter "
-        "of the contexts, from those of which P-model is least sure.",
+        "of the contexts of each class, from those of which P-around, the words around it, is least sure.",
         grid=Grid(2, 3.6, [2.6]),
         panels=2,
         keys=[keys_of(looks)],
     )
     for axes, (table, column, title) in zip(
         panels,
-        (("pieces", "pieces", "Pieces of the word"), ("confidence", "quarter", "Certainty of P-model")),
+        (("pieces", "pieces", "Pieces of the word"), ("confidence", "quarter", "Certainty of P-around")),
         strict=True,
     ):
         values: list[Any] = []
@@ -236,7 +237,7 @@ def draw_windows(models: Models, numbers: Models) -> Figure:
         "Accuracy on development sentences when a word attends to so many words on either side, with its interval.",
         grid=Grid(1, 5.6, [2.7], titled=False),
         panels=1,
-        keys=[keys_of({**looks, **{one.name: faint for one in numbers}})],
+        keys=[keys_of({**looks, **{f"{one.name}, {published.TASK_DATA['pos']}": faint for one in numbers}})],
     )
     found = {one.name: windows_of(one) for one in (*shown, *numbers)}
     ticks = [*sorted({size for own in found.values() for size in own} - {WHOLE}, key=int), WHOLE]
@@ -306,7 +307,7 @@ FIGURES = {
 }
 CAPTIONS = {
     "layers": "Micro-F1 by layer, in context and as averages, with bags of words",
-    "failures": "Micro-F1 by number of pieces and by certainty of the bag of words",
+    "failures": "Micro-F1 by number of pieces and by certainty of the words around",
     "contexts": "Micro-F1 by words to each side",
     "tuned": "Micro-F1 by layer after fine-tuning, with the same and with new probes",
     "attention": "Attention before and after fine-tuning by layer and head",

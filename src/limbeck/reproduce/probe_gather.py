@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import LimbeckError
+from limbeck.probe.splits import one_sided
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.probe_measures import Measuring
 from limbeck.reproduce.probe_subjects import PARTS, ProbedModel
@@ -80,6 +81,7 @@ def account(measuring: Measuring) -> dict[str, Any]:
         "counts": work.facts_of_sides(),
         "classes": list(work.labelled.classes),
         "left_out": dict(work.labelled.left_out),
+        "one_sided": one_sided(work.labelled, work.sides),
         "text": wanted.words.name,
         "source": {
             "encoder_fingerprint": encoder.fingerprint,

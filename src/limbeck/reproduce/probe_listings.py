@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.probe.result import Outcome
+from limbeck.probe.result import Outcome, quarters
 from limbeck.probe.splits import TEST
 from limbeck.reproduce.space_subjects import Row
 from limbeck.run.probing import Probing
@@ -47,15 +47,13 @@ def examples(work: Probing) -> list[Row]:
     return rows
 
 
-def failures(work: Probing, pieces: NDArray[np.int64], outcome: Outcome, bag: Outcome | None) -> list[Row]:
+def failures(work: Probing, pieces: NDArray[np.int64], outcome: Outcome, around: Sequence[Outcome] | None) -> list[Row]:
     """The paper's two kinds of failure at the highest layer: words of many pieces, contexts that tell little."""
     labelled, rows = work.labelled, outcome.rows
     wrong = (outcome.own[-1] <= 0) & (outcome.level.sides[rows] == TEST)
     kinds = {"many pieces": wrong & (pieces[rows] >= MANY_PIECES)}
-    if bag is not None and np.array_equal(bag.rows, rows):
-        edge = np.quantile(bag.own[0][outcome.level.sides[rows] == TEST].astype(np.float64), 0.25)
-        plain = pieces[rows] <= 1
-        kinds["uninformative context"] = wrong & plain & (bag.own[0].astype(np.float64) <= edge)
+    if around:
+        kinds["uninformative context"] = wrong & (pieces[rows] <= 1) & (quarters(around) == 1)
     found = []
     for kind, chosen in kinds.items():
         here = rows[chosen]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from limbeck.analyze.result import columns_of
 from limbeck.encoders.loading import Parts, load_parts
 from limbeck.encoders.protocol import Encoder
 from limbeck.probe import result
@@ -23,7 +22,7 @@ from limbeck.probe.settings import ProbeSettings
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.probe_listings import LISTED, examples, failures, nearest
 from limbeck.reproduce.probe_scores import scored_rows
-from limbeck.reproduce.probe_subjects import AVERAGE, BAG, CONTEXT, NEW, SAME, WHOLE
+from limbeck.reproduce.probe_subjects import AROUND, AVERAGE, CONTEXT, NEW, SAME, WHOLE
 from limbeck.reproduce.probe_wanted import Wanted, rate_of, spread_layers
 from limbeck.reproduce.space_subjects import Part, Row, keep_part, kept_part
 from limbeck.run.finetune import finetune_into
@@ -32,34 +31,12 @@ from limbeck.run.probe import open_at_every_layer
 from limbeck.run.probing import Probing
 from limbeck.seeds import hash_text
 from limbeck.state import write_text
-from limbeck.tables import read_csv
+from limbeck.tables import columns_of, read_csv
 from limbeck.vectors import StaticVectors
+from limbeck.vectors.occurrences import fingerprint_file
 
 AMBIGUOUS = ("suit", "bank", "spring", "light", "state", "part", "order", "time")  #: the first that a table has
 VECTORS, TUNED_VECTORS = "vectors.npy", "vectors-tuned.npy"  #: where vectors lie that do not fit memory
-
-
-@dataclass
-class Watched(Probing):
-    """A probing of vectors that were read before: whole sentences are not read again for each part.
-
-    whole  of the encoder's layers, or of more
-    """
-
-    whole: Features | None = None
-
-    def extracted(self, size: int | None, encoder: Encoder | None = None) -> Features:
-        if size is not None or encoder is not None or self.whole is None:
-            return super().extracted(size, encoder)
-        return with_layers(self.whole, self.encoder.layers)
-
-
-def with_layers(features: Features, layers: Sequence[str]) -> Features:
-    """Some of the layers."""
-    if tuple(layers) == tuple(features.layers):
-        return features
-    places = [features.layers.index(layer) for layer in layers]
-    return replace(features, layers=tuple(layers), vectors=features.vectors[:, places])
 
 
 class Measuring:
@@ -126,7 +103,7 @@ class Measuring:
         probes_of: Path | None = None,
         keep: bool = False,
         whole: Features | None = None,
-    ) -> Watched:
+    ) -> Probing:
         wanted, caps = self.wanted, self.wanted.caps
         words = wanted.words
         settings = ProbeSettings(
@@ -143,15 +120,15 @@ class Measuring:
             seed=wanted.seed,
         )
         static = self.static if compare else None
-        return Watched(encoder, words.labelled, words.sides, settings, words.described, static, probes_of, keep, whole)
+        return Probing(encoder, words.labelled, words.sides, settings, words.described, static, probes_of, keep, whole)
 
-    def run(self, name: str, work: Watched, *, kept: Path | None = None) -> dict[str, list[Outcome]]:
+    def run(self, name: str, work: Probing, *, kept: Path | None = None) -> dict[str, list[Outcome]]:
         """Everything that was asked for, resumable: space and context -> outcomes, without their kind of probe."""
         with self.state(name, work) as state:
             work.run(state=state, kept=kept, progress=self.wanted.progress)
         return {f"{space}\t{context}": own for (space, _, context), own in work.outcomes.items()}
 
-    def state(self, name: str, work: Watched) -> _State:
+    def state(self, name: str, work: Probing) -> _State:
         return _State(self.folder / f"state-{name}", json.loads(json.dumps(work.identity, default=str)))
 
     def layers(self) -> Part:
@@ -160,7 +137,7 @@ class Measuring:
                          whole=self.whole)  # fmt: skip
         found = self.run("layers", work, kept=self.pretrained / "probes")
         contextual = found[f"{CONTEXT}\t{WHOLE}"]
-        bag = found.get(f"{BAG}\t{WHOLE}")
+        around = found.get(f"{AROUND}\t{WHOLE}")
         rows = {
             "scores": [row for own in found.values() for row in scored_rows(own)],
             "data": result.data_rows(work.labelled, work.sides),
@@ -168,8 +145,8 @@ class Measuring:
             "pieces": [row for row in result.piece_rows(contextual, self.whole) if row["units"]]
             if self.whole.pieces.any()
             else [],
-            "confidence": result.confidence_rows(contextual, bag[0]) if bag else [],
-            "failures": failures(work, self.whole.pieces, contextual[0], bag[0] if bag else None),
+            "confidence": result.confidence_rows(contextual, around) if around else [],
+            "failures": failures(work, self.whole.pieces, contextual[0], around),
             "examples": examples(work),
         }
         about = {"sides": work.facts_of_sides(), "notes": work.facts()["notes"], "text": self.wanted.words.name}
@@ -201,8 +178,9 @@ class Measuring:
         turned = [
             row for less, more in pairwise(steps) for row in result.flip_examples(less, more, work.labelled)[:LISTED]
         ]
+        cut = [own for own in found.values() if own[0].space != AROUND]  # of whole sentences alone
         rows = {
-            "scores": [row for own in found.values() for row in scored_rows(own)],
+            "scores": [row for own in cut for row in scored_rows(own)],
             "flips": flips,
             "flip_examples": turned,
         }
@@ -331,9 +309,7 @@ class Measuring:
         if kind in ("layers", "starts", "contexts", "probed"):
             told |= {"words": self.words_fingerprint, "probes": [caps.hidden, caps.epochs, caps.rows]}
         if kind in ("layers", "contexts", "neighbors"):
-            told["static"] = (
-                None if wanted.static is None else [Path(wanted.static).name, Path(wanted.static).stat().st_size]
-            )
+            told["static"] = None if wanted.static is None else fingerprint_file(Path(wanted.static).expanduser())
         if kind in ("tuned", "probed", "windows"):
             data = wanted.tasks.get(task or "pos")
             told["task"] = None if data is None else described(data, asdict(self.settings(data)))

@@ -27,7 +27,6 @@ from limbeck.reproduce.probe_subjects import (
 from limbeck.reproduce.space_subjects import estimate
 
 Beside = Sequence[ProbedModel]
-NOT_PAPERS = "not the paper's model"
 NEEDS_STATIC = "not run: needs static vectors: give a file to --static"
 
 
@@ -54,7 +53,7 @@ def same_neighbors() -> Rule:
         found = [row["neighbor"] for row in rows]
         told = f"{rows[0]['word']}: {', '.join(found)}"
         if not published.is_own(model):
-            return Judgement(Verdict.UNSHOWN, f"{NOT_PAPERS}; {told}", words=tuple(found))
+            return Judgement(Verdict.UNSHOWN, f"not the paper's model; {told}", words=tuple(found))
         shared = set(found) & set(published.TABLE_1["BERT"])
         return Judgement(Estimate(len(shared)).above(len(found) / 2), f"{len(shared)} as printed; {told}")
 
@@ -73,12 +72,11 @@ def same_data() -> Rule:
             f"{side} {row['words']:,} words, {row['combinations']:,} combinations, {row['contexts']:,} contexts"
             for side, row in counts.items()
         )
-        printed = {side: numbers[0] for side, numbers in published.TABLE_2.items()}
-        if any(abs(row["words"] - printed[side]) > 0.01 * printed[side] for side, row in counts.items()):
-            return Judgement(Verdict.UNSHOWN, f"not the paper's data; {told}")
+        if not published.own_words(counts):
+            return Judgement(Verdict.UNSHOWN, f"not the paper's labelled words; {told}")
         return Judgement(Verdict.HELD, told)
 
-    return Rule("the sides have as many words as printed, within a hundredth", together=together)
+    return Rule("there are as many words, combinations and contexts as printed, within a hundredth", together=together)
 
 
 def same_scores(space: str, near: float) -> Rule:
@@ -89,13 +87,15 @@ def same_scores(space: str, near: float) -> Rule:
         values = {layer: one.value for layer, one in curve.items()}
         told = ", ".join(f"{layer} {value:.3f}" for layer, value in values.items())
         shown = {space: tuple(values.values())}
-        if not published.is_own(model):
-            return Judgement(Verdict.UNSHOWN, f"{NOT_PAPERS}; by layer: {told}", curve=shown)
+        if why := published.unlike(model):
+            return Judgement(Verdict.UNSHOWN, f"{why}; by layer: {told}", curve=shown)
         printed = published.AVERAGES if space == AVERAGE else published.IN_CONTEXT
         apart = Estimate(max(abs(a - b) for a, b in zip(values.values(), printed["test"], strict=True)))
         return Judgement(apart.below(near), f"at most {apart} from the print; by layer: {told}", curve=shown)
 
-    return Rule(f"the model is the paper's and every layer's F1 is less than {near:g} from the print", judge)
+    return Rule(
+        f"model and labelled words are the paper's and every layer's F1 is less than {near:g} from the print", judge
+    )
 
 
 # --- one vector a word ---------------------------------------------------------------------------
@@ -105,6 +105,7 @@ def average_best() -> Rule:
     """Averages over contexts against all other vectors of words."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
+        model.heard(AVERAGE)
         by_dev = model.curve(AVERAGE, side="dev")
         layer = max(by_dev, key=lambda name: by_dev[name].value)
         best = model.score(AVERAGE, layer)
@@ -129,6 +130,7 @@ def best_layer(share: float) -> Rule:
     """At which layer the average is best."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
+        model.heard(AVERAGE)
         curve = model.curve(AVERAGE)
         layers = list(curve)
         if len(layers) < 4:
@@ -150,6 +152,7 @@ def upper_better(space: str) -> Rule:
     """The upper half against the lower half."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
+        model.heard(space)
         lower, upper = halves(model.curve(space))
         more = (upper - lower).estimate
         why = f"upper half {upper.value:.3f}, lower half {lower.value:.3f}: {more}"
@@ -165,6 +168,7 @@ def above_table() -> Rule:
         layer = model.blocks[0]
         if "table" not in model.layers:
             raise CannotShow("the model has no table")
+        model.heard(AVERAGE)
         more = (model.score(AVERAGE, layer) - model.score(AVERAGE, "table")).estimate
         return Judgement(more.above(0), f"layer {layer} above the table by {more}", {"more": more})
 
@@ -177,6 +181,8 @@ def like_static(near: float) -> Rule:
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         if not model.has("layers", space="static"):
             raise CannotShow(NEEDS_STATIC)
+        model.heard(AVERAGE)
+        model.heard("static")
         more = (model.score(AVERAGE, "table") - model.score("static")).estimate
         apart = Estimate(abs(more.value), more.error)
         return Judgement(apart.below(near), f"table above static vectors by {more}", {"more": more})
@@ -188,6 +194,7 @@ def above_random() -> Rule:
     """Every space of words against random vectors."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
+        model.heard(AVERAGE)
         random = model.score("random")
         spaces = {f"layer {layer}": one for layer, one in model.curve(AVERAGE).items()}
         if "table" in model.layers:
@@ -209,6 +216,7 @@ def starts_agree(most: float) -> Rule:
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         rows = model.rows("starts", space=AVERAGE, side="test")
         known = {row["layer"]: row["deviation"] for row in rows if math.isfinite(row["deviation"])}
+        model.heard(AVERAGE)
         if not known:
             raise CannotShow("a deviation needs two starts or more: raise --starts")
         told = ", ".join(f"{row['layer']} {row['f1']:.3f} ± {row['deviation']:.3f}" for row in rows)
@@ -225,6 +233,7 @@ def rises(least: float) -> Rule:
     """Rank correlation of F1 with height."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
+        model.heard()
         curve = list(model.curve().values())
         if len(curve) < 4:
             raise CannotShow(f"a rise over layers needs four or more, not {len(curve)}")
@@ -254,8 +263,10 @@ def levels_off(little: float) -> Rule:
         layers = list(curve)
         if len(layers) < 4:
             raise CannotShow(f"top layers are told from others where there are four or more, not {len(layers)}")
+        model.heard()
         more = (curve[layers[-1]] - curve[layers[-3]]).estimate
-        return Judgement(more.below(little), f"layers {layers[-2]} and {layers[-1]} add {more}", {"more": more})
+        told = f"add {more}" if more.value >= 0 else f"add nothing: F1 is lower by {-more}"
+        return Judgement(more.below(little), f"layers {layers[-2]} and {layers[-1]} {told}", {"more": more})
 
     return Rule(f"the last layer's F1 is less than {little:g} above that of the layer two below it", judge)
 
@@ -269,6 +280,7 @@ def largest_step_low(share: float) -> Rule:
         low = max(1, math.ceil(share * (len(layers) - 1)))
         if len(layers) < 4:
             raise CannotShow(f"steps are compared where there are four layers or more, not {len(layers)}")
+        model.heard()
 
         def more(*values: float) -> float:
             steps = np.diff(values)
@@ -290,6 +302,8 @@ def lowest_like_bag() -> Rule:
     """The lowest layer against the bag of words."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
+        model.heard()
+        model.heard(BAG)
         layer = model.blocks[0]
         more = (model.score(CONTEXT, layer) - model.score(BAG)).estimate
         return Judgement(more.below(0), f"layer {layer} above P-model by {more}", {"more": more})
@@ -309,6 +323,8 @@ def above_bags(first: int) -> Rule:
             raise CannotShow("there is no bag of words")
         layer = min(curve, key=lambda name: curve[name].value)
         bag = max(bags, key=lambda name: bags[name].value)
+        model.heard()
+        model.heard(bag)
         more = (curve[layer] - bags[bag]).estimate
         why = f"least is layer {layer}, above {bag} by {more}" + ("" if STATIC_BAG in bags else " (no --static)")
         return Judgement(more.above(0), why, {"least more": more})
@@ -325,6 +341,8 @@ def random_bag_below() -> Rule:
         bags = {name: model.score(name) for name in (BAG, STATIC_BAG) if model.has("layers", space=name)}
         if not bags:
             raise CannotShow("there is no bag of words")
+        for name in bags:
+            model.heard(name)
         random = model.score(RANDOM_BAG)
         numbers = {name: (one - random).estimate for name, one in bags.items()}
         told = ", ".join(f"{name} more by {number}" for name, number in numbers.items())
@@ -353,6 +371,7 @@ def many_pieces_worse() -> Rule:
         groups = {name: estimate(row, "f1") for name, row in rows.items() if math.isfinite(row["f1"])}
         if len(groups) < 2:
             raise CannotShow("all words are of one piece")
+        model.heard()
         first, last = next(iter(groups)), list(groups)[-1]
         less = groups[first] - groups[last]
         told = ", ".join(f"{name}: {value} ({rows[name]['units']})" for name, value in groups.items())
@@ -361,19 +380,34 @@ def many_pieces_worse() -> Rule:
     return Rule("at the last layer words of the most pieces have a lower F1 than words of one", judge)
 
 
+def _quarters(model: ProbedModel, layer: str) -> dict[str, Estimate]:
+    """F1 of a layer by quarter of contexts; those without any are left out."""
+    rows = model.part("layers").rows("confidence") if "confidence" in model.part("layers").tables else []
+    own = (row for row in rows if row["layer"] == layer and math.isfinite(row["f1"]))
+    return {row["quarter"]: estimate(row, "f1") for row in own}
+
+
 def dull_contexts_worse() -> Rule:
-    """F1 at the last layer by how surely the bag of words tells the class."""
+    """F1 at the last layer by how surely the words around tell the class."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         layer = model.blocks[-1]
-        groups = {row["quarter"]: estimate(row, "f1") for row in model.rows("layers", "confidence", layer=layer)}
+        groups = _quarters(model, layer)
+        if not {"1", "4"} <= set(groups):
+            raise CannotShow("there are too few contexts, or P-around is equally sure of all")
+        model.heard()
         less = groups["4"] - groups["1"]
         told = ", ".join(f"{name}: {value}" for name, value in groups.items())
-        return Judgement(
-            less.above(0), f"layer {layer}, F1 by quarter of P-model's certainty, least first: {told}", {"less": less}
-        )
+        why = f"layer {layer}, F1 by quarter of P-around's certainty, least first: {told}; less by {less}"
+        # what does not know the context: words that stand in telling contexts are easier by themselves
+        lowest = _quarters(model, model.layers[0]) if model.layers[0] in ("table", "0") else {}
+        if {"1", "4"} <= set(lowest):
+            name = "the table" if model.layers[0] == "table" else "layer 0"
+            why += f", in {name}, which knows no context, by {lowest['4'] - lowest['1']}"
+        return Judgement(less.above(0), why, {"less": less})
 
     return Rule(
-        "at the last layer contexts of which P-model is least sure (a quarter) have a lower F1 than the surest quarter",
+        "at the last layer the quarter of each class' contexts of which P-around is least sure has a lower F1 than the "
+        "quarter of which it is surest",
         judge,
     )

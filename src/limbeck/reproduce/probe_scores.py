@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.probe.result import Outcome, names_of
+from limbeck.probe.result import Outcome, deviation, names_of
 from limbeck.probe.scoring import f1_of, mean_score, weights_of_words
 from limbeck.probe.splits import DEV, SIDES, TEST
 from limbeck.reproduce.estimates import Estimate
@@ -81,7 +80,7 @@ def scored_rows(outcomes: Sequence[Outcome]) -> list[Row]:
                     "f1": float(np.mean([one.f1 for one in scores])),
                     "low": low,
                     "high": high,
-                    "deviation": float(np.std([one.f1 for one in scores], ddof=1)) if len(scores) > 1 else math.nan,
+                    "deviation": deviation(np.array([one.f1 for one in scores])),
                     "recall": float(np.mean([one.recall for one in scores])),
                     "units": both.units,
                     "words": len(both.by_word),

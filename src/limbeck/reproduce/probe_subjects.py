@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from limbeck.analyze.result import columns_of
-from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.estimates import CannotShow, Verdict
 from limbeck.reproduce.probe_scores import Scored, mean, scored
 from limbeck.reproduce.probe_wanted import TASKS
 from limbeck.reproduce.space_subjects import Columns, Part, Row
+from limbeck.tables import columns_of
 
 #: part -> what it is, for people who wait for it; tasks and windows have one each
 PARTS = {
@@ -25,6 +25,9 @@ PARTS = {
 WHOLE = "all"
 CONTEXT, AVERAGE = "context", "average"
 BAG, STATIC_BAG, RANDOM_BAG = "P-model", "P-static", "P-random"
+AROUND = "P-around"  #: P-model without the word itself
+MAJORITY = "majority"
+SPACES = {CONTEXT: "layers", AVERAGE: "averages", "static": "static vectors"}  #: as reasons call them
 SAME, NEW = "same probes", "new probes"  #: setups (a) and (b)
 UNWRITTEN = ("draws",)  #: columns that a CSV file does not have
 
@@ -67,6 +70,39 @@ class ProbedModel:
         return any(
             all(row.get(name) == cell for name, cell in wanted.items()) for row in self.part(part).rows("scores")
         )
+
+    def heard(self, space: str = CONTEXT, *, context: str = WHOLE, part: str = "layers") -> None:
+        """Refuse to judge by probes that say nothing: whose best F1 is not surely above that of the majority class.
+
+        A paper's own numbers have no majority class beside them, and are believed.
+        """
+        level = "type" if space in (AVERAGE, "static") else "context"
+        guesses = [row for row in self.part("layers").rows("scores")
+                   if (row["space"], row["side"], row.get("level")) == (MAJORITY, "test", level)]  # fmt: skip
+        if not guesses:
+            return
+        found = [scored(row) for row in self.rows(part, space=space, context=context, side="test")]
+        best, guess = max(found, key=lambda one: one.value), scored(guesses[0])
+        more = (best - guess).estimate
+        if more.above(0) is not Verdict.HELD:
+            where = {WHOLE: "", "0": " with the word alone"}.get(context, f" with {context} words to each side")
+            raise CannotShow(
+                f"probes on {SPACES.get(space, space)}{where} say nothing: F1 {best.value:.3f} at best, the majority "
+                f"class {guess.value:.3f} (more by {more}): train longer (--epochs) or on more words"
+            )
+
+    @property
+    def unlearnt(self) -> list[str]:
+        """Tasks whose fine-tuning taught nothing: no better than the most frequent class, or no entity found."""
+        rows = {task: self.parts[f"tuned-{task}"].rows("scores")[0] for task in TASKS if f"tuned-{task}" in self.parts}
+        return [task for task, row in rows.items() if row["accuracy"] <= row["majority"] or not row["value"]]
+
+    def check_learnt(self, *tasks: str) -> None:
+        """Refuse to judge what fine-tuning does by tasks that were not learnt."""
+        if names := [TASKS[task] for task in tasks if task in self.unlearnt]:
+            raise CannotShow(
+                f"{' and '.join(names)} was not learnt, no better than the most frequent class: train longer (--steps)"
+            )
 
     @property
     def blocks(self) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
-from limbeck.reproduce.probe_rules import NOT_PAPERS
 from limbeck.reproduce.probe_scores import combined, mean
 from limbeck.reproduce.probe_subjects import NEW, SAME, ProbedModel, halves
 from limbeck.reproduce.probe_wanted import TASKS
@@ -25,7 +24,7 @@ WORDS, SENTENCES = ("pos", "ner"), ("sst-2", "mrpc")
 
 
 def same_tuned(near: float) -> Rule:
-    """Table 3, where the model is the paper's."""
+    """Table 3, where model and data are the paper's."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         rows = {task: model.rows(f"tuned-{task}")[0] for task in TASKS if f"tuned-{task}" in model.parts}
@@ -39,12 +38,20 @@ def same_tuned(near: float) -> Rule:
         absent = "; ".join(f"{TASKS[task]} not run: {model.missing.get(f'tuned-{task}', 'not asked for')}"
                            for task in TASKS if task not in rows)  # fmt: skip
         why = told + (f"; {absent}" if absent else "")
-        if not published.is_own(model):
-            return Judgement(Verdict.UNSHOWN, f"{NOT_PAPERS}; {why}", found)
-        apart = Estimate(max(abs(row["value"] - published.TABLE_3[task]) for task, row in rows.items()))
-        return Judgement(apart.below(near), f"at most {apart} from the print; {why}", found)
+        others = {task: unlike for task in rows if (unlike := published.unlike_task(model, task))}
+        own = [task for task in rows if task not in others]
+        if not own:
+            return Judgement(Verdict.UNSHOWN, f"{'; '.join(dict.fromkeys(others.values()))}; {why}", found)
+        apart = Estimate(max(abs(rows[task]["value"] - published.TABLE_3[task]) for task in own))
+        near_print = f"{', '.join(TASKS[task] for task in own)} at most {apart} from the print"
+        beside = "".join(f"; {TASKS[task]} {unlike}" for task, unlike in others.items())
+        return Judgement(apart.below(near), f"{near_print}{beside}; {why}", found)
 
-    return Rule(f"the model is the paper's and its development scores are less than {near:g} from the print", judge)
+    return Rule(
+        f"model and data are the paper's and development scores are less than {near:g} from the print; scores on other "
+        "data stand beside it",
+        judge,
+    )
 
 
 def same_settings() -> Rule:
@@ -82,9 +89,11 @@ def words_disturb_more() -> Rule:
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         lost = {task: mean(list(model.loss(task, SAME).values())) for task in (*WORDS, *SENTENCES)}
+        model.heard()
+        model.check_learnt(*lost)
         more = combined(lambda a, b, c, d: (a + b - c - d) / 2, list(lost.values())).estimate
         told = ", ".join(f"{TASKS[task]} {one.estimate}" for task, one in lost.items())
-        why = f"lost with the same probes, mean over layers: {told}: more by {more}{untaught(model)}"
+        why = f"lost with the same probes, mean over layers: {told}: more by {more}"
         return Judgement(more.above(0), why, {"more": more})
 
     return Rule(
@@ -102,7 +111,7 @@ def top_changes_most() -> Rule:
             numbers[TASKS[task]] = (upper - lower).estimate
         told = ", ".join(f"{name} {number}" for name, number in numbers.items())
         verdict = every(number.above(0) for number in numbers.values())
-        return Judgement(verdict, f"upper half loses more than the lower by: {told}{untaught(model)}", numbers)
+        return Judgement(verdict, f"upper half loses more than the lower by: {told}{_left_out(model)}", numbers)
 
     return Rule(
         "with the probes of the model before, the upper half of the layers loses more F1 than the lower half, for "
@@ -126,9 +135,9 @@ def new_probes_recover() -> Rule:
         if not numbers:
             raise CannotShow(f"nothing is lost at the last layer with the same probes ({', '.join(untouched)})")
         told = ", ".join(f"{name} {number}" for name, number in numbers.items())
-        rest = f"; {', '.join(untouched)} lose nothing that could be won back" if untouched else ""
+        rest = f"; nothing that could be won back is lost after {', '.join(untouched)}" if untouched else ""
         verdict = every(number.above(0) for number in numbers.values())
-        return Judgement(verdict, f"won back more than still lost by: {told}{rest}", numbers)
+        return Judgement(verdict, f"won back more than still lost by: {told}{rest}{_left_out(model)}", numbers)
 
     return Rule("at the last layer new probes win back more of the lost F1 than stays lost, where any was lost", judge)
 
@@ -137,13 +146,13 @@ def near_pretrained(near: float, tasks: Sequence[str]) -> Rule:
     """What new probes find against what they found before."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
-        lost = {TASKS[task]: mean(list(model.loss(task, NEW).values())).estimate for task in tasks
-                if f"probed-{task}" in model.parts}  # fmt: skip
+        lost = {TASKS[task]: mean(list(model.loss(task, NEW).values())).estimate
+                for task in _probed(model) if task in tasks}  # fmt: skip
         if not lost:
-            raise CannotShow(_why_none(model))
+            raise CannotShow(f"none of {', '.join(TASKS[task] for task in tasks)} was learnt")
         told = ", ".join(f"{name} {number}" for name, number in lost.items())
         verdict = every(Estimate(abs(number.value), number.error).below(near) for number in lost.values())
-        return Judgement(verdict, f"lost with new probes, mean over layers: {told}", lost)
+        return Judgement(verdict, f"lost with new probes, mean over layers: {told}{_left_out(model)}", lost)
 
     told = ", ".join(TASKS[task] for task in tasks)
     return Rule(f"with new probes F1, the mean over layers, is less than {near:g} from before, after {told}", judge)
@@ -153,12 +162,16 @@ def pos_loses_most() -> Rule:
     """With new probes, parts of speech against the other tasks."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
-        lost = {task: halves(model.loss(task, NEW))[1] for task in TASKS}
-        others = [lost[task] for task in TASKS if task != "pos"]
+        lost = {task: halves(model.loss(task, NEW))[1] for task in TASKS if task not in model.unlearnt}
+        model.heard()
+        model.check_learnt("pos")
+        others = [one for task, one in lost.items() if task != "pos"]
+        if not others:
+            raise CannotShow("no other task was learnt")
         more = combined(lambda first, *rest: first - max(rest), [lost["pos"], *others]).estimate
         told = ", ".join(f"{TASKS[task]} {one.estimate}" for task, one in lost.items())
-        return Judgement(more.above(0), f"lost with new probes in the upper half: {told}: more by {more}",
-                         {"more": more})  # fmt: skip
+        why = f"lost with new probes in the upper half: {told}: more by {more}{_left_out(model)}"
+        return Judgement(more.above(0), why, {"more": more})
 
     return Rule("with new probes POS loses more F1 in the upper half of the layers than any other task", judge)
 
@@ -168,30 +181,29 @@ def a_little_better(task: str, most: float) -> Rule:
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         gain = -mean(list(model.loss(task, NEW).values())).estimate
+        model.heard()
+        model.check_learnt(task)
         verdict = every([gain.above(0), gain.below(most)])
         return Judgement(verdict, f"gained with new probes, mean over layers: {gain}", {"gain": gain})
 
     return Rule(f"with new probes F1, the mean over layers, gains after {TASKS[task]}, and less than {most:g}", judge)
 
 
-def untaught(model: ProbedModel) -> str:
+def _left_out(model: ProbedModel) -> str:
     """Tasks that were not learnt, in words: their fine-tuning changed the model, and taught it nothing."""
-    found = [
-        TASKS[task]
-        for task in TASKS
-        if f"tuned-{task}" in model.parts
-        for row in model.part(f"tuned-{task}").rows("scores")
-        if row["accuracy"] <= row["majority"]
-    ]
-    return f"; {' and '.join(found)} no better than the most frequent class after it" if found else ""
+    names = " and ".join(TASKS[task] for task in model.unlearnt)
+    return f"; {names} left out, no better than the most frequent class" if names else ""
 
 
 def _probed(model: ProbedModel) -> list[str]:
-    """Tasks after which the model was probed; at least one."""
+    """Tasks that were learnt and after which the model was probed; at least one."""
     found = [task for task in TASKS if f"probed-{task}" in model.parts]
     if not found:
         raise CannotShow(_why_none(model))
-    return found
+    model.heard()
+    if not (known := [task for task in found if task not in model.unlearnt]):
+        model.check_learnt(*found)
+    return known
 
 
 # --- attention -----------------------------------------------------------------------------------
@@ -214,6 +226,7 @@ def attention_top_changes(tasks: Sequence[str]) -> Rule:
         numbers = {}
         for task in tasks:
             found = heads_of(model, task)
+            model.check_learnt(task)
             half = len(found) // 2
             lower, upper = found[:half].ravel(), found[-half:].ravel()
             numbers[TASKS[task]] = _of(lower) - _of(upper)
@@ -230,6 +243,7 @@ def attention_changes_more(one: str, other: str) -> Rule:
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         first, second = heads_of(model, one), heads_of(model, other)
+        model.check_learnt(one, other)
         half = len(first) // 2
         more = _of((second - first)[-half:].ravel())
         why = f"cosine after {TASKS[other]} above that after {TASKS[one]} by {more}"

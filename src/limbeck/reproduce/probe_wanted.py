@@ -45,7 +45,7 @@ class Caps:
     hidden: int = 32
     epochs: int = 40
     rows: int = 64
-    starts: int = 3
+    starts: int = 5
     sizes: tuple[int, ...] = SIZES
     layers: int | None = 4
     tasks: tuple[str, ...] = tuple(TASKS)

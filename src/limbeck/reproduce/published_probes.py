@@ -1,4 +1,4 @@
-"""Every number that Zhao et al. (2020) print, and which model they belong to.
+"""Every number that Zhao et al. (2020) print, and which model and data they belong to.
 
 The paper counts layers from 0, the first block; here that is layer 1 (docs/fidelity.md, Layer numbers).
 """
@@ -6,8 +6,9 @@ The paper counts layers from 0, the first block; here that is layer 1 (docs/fide
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
-from limbeck.analyze.result import columns_of
 from limbeck.reproduce.findings import Published
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
@@ -21,9 +22,11 @@ from limbeck.reproduce.probe_subjects import (
     ProbedModel,
 )
 from limbeck.reproduce.space_subjects import Part, Row
+from limbeck.tables import columns_of
 
 OWN_MODEL = "bert-base-uncased"
 OWN_DATA = "Wiki-PSE"
+NEAR = 0.01  #: share by which data may be more or fewer than the paper's: it lost some on the way (docs/fidelity.md)
 LAYERS = tuple(str(layer) for layer in range(1, 13))
 
 #: Table 1: nearest to "suit"
@@ -39,6 +42,11 @@ TABLE_2 = {
 }
 #: Table 3: development scores, F1 of NER and accuracy of the others
 TABLE_3 = {"pos": 0.977, "sst-2": 0.928, "mrpc": 0.853, "ner": 0.946}
+#: of which data these are
+TASK_DATA = {"pos": "Penn Treebank", "sst-2": "GLUE", "mrpc": "GLUE", "ner": "CoNLL-2003"}
+#: examples of these to train on and for development, where they are read here as they are: of POS other tags are read,
+#: and of MRPC other pairs are held out
+TASK_EXAMPLES = {"sst-2": {"train": 67_349, "dev": 872}, "ner": {"train": 14_041, "dev": 3_250}}
 #: Table 4, by setting and task
 BATCHES: dict[str, float] = {"pos": 150, "sst-2": 200, "mrpc": 350, "ner": 32}
 TABLE_4: dict[str, dict[str, float]] = {
@@ -117,6 +125,40 @@ def is_own(model: ProbedModel) -> bool:
     """Whether a model measured here is the paper's, by its name and shape."""
     name = model.name.rsplit("/", 1)[-1]
     return name == OWN_MODEL and model.account.get("dim") == 768 and len(model.blocks) == len(LAYERS)
+
+
+def own_words(counts: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether there are as many words, combinations and contexts on each side as in Table 2: side -> counts.
+
+    Development words are drawn from those to train on, so that these are counted together.
+    """
+    for sides in (("train", "dev"), ("test",)):
+        for at, what in enumerate(("words", "combinations", "contexts")):
+            printed = sum(TABLE_2[side][at] for side in sides)
+            if not _near(sum(counts.get(side, {}).get(what, 0) for side in sides), printed):
+                return False
+    return True
+
+
+def unlike(model: ProbedModel) -> str:
+    """Why probes of a model cannot be held against the print; "" where model and labelled words are the paper's."""
+    if not is_own(model):
+        return "not the paper's model"
+    return "" if own_words(model.account.get("counts", {})) else "not the paper's labelled words"
+
+
+def unlike_task(model: ProbedModel, task: str) -> str:
+    """Why a fine-tuned model's score cannot be held against the print; "" where model and task are the paper's."""
+    if not is_own(model):
+        return "not the paper's model"
+    examples, printed = model.part(f"tuned-{task}").about["examples"], TASK_EXAMPLES.get(task)
+    if printed is None or not all(_near(examples[part], count) for part, count in printed.items()):
+        return f"not the paper's data ({TASK_DATA[task]})"
+    return ""
+
+
+def _near(count: float, printed: int) -> bool:
+    return abs(count - printed) <= NEAR * printed
 
 
 def _row(space: str, layer: str, side: str, value: float) -> Row:

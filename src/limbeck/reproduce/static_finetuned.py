@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from limbeck.analyze.result import columns_of
 from limbeck.errors import InputError
 from limbeck.evaluate.classifying.catalogue import SENTENCES, load_table
 from limbeck.evaluate.classifying.result import deviation
@@ -18,6 +17,7 @@ from limbeck.reproduce.space_subjects import Part, Row
 from limbeck.reproduce.static_subjects import FINE_TUNED, MEAN, Parent
 from limbeck.reproduce.static_wanted import Wanted
 from limbeck.run.sources import open_encoder
+from limbeck.tables import columns_of
 
 
 @dataclass(frozen=True)

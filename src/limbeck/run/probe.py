@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from limbeck import __version__
 from limbeck.encoders.layers import TABLE
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError
-from limbeck.probe.labelled import Labelled, read_labelled
+from limbeck.probe.labelled import read_labelled
 from limbeck.probe.result import Probed
 from limbeck.probe.settings import ProbeSettings, tuple_of
-from limbeck.probe.splits import Sides, read_words, sides_of
+from limbeck.probe.splits import read_lists, with_sides
 from limbeck.report.probes import draw_probes
 from limbeck.run.folder import RunFolder
 from limbeck.run.probing import Probing
@@ -65,13 +63,12 @@ def probe(
     [('0', 25), ('12', 25)]
     """
     settings, rest = settings_of(options)
-    lists = {"train": train_words, "test": test_words}
     work = open_probing(
         model,
         data,
         settings,
         static=static,
-        lists={side: read_words(path) for side, path in lists.items() if path is not None},
+        lists=read_lists(train_words, test_words),
         probes_of=probes_of,
         keep_probes=keep_probes,
         **rest,
@@ -112,7 +109,7 @@ def open_probing(
     settings: ProbeSettings,
     *,
     static: str | Path | StaticVectors | None = None,
-    lists: dict[str, Sequence[str]] | None = None,
+    lists: Mapping[str, Sequence[str]] | None = None,
     probes_of: str | Path | None = None,
     keep_probes: bool = False,
     **options: Any,
@@ -135,18 +132,9 @@ def open_probing(
             min_words=settings.min_words,
             seed=settings.seed,
         )
-    sides = sides_of(labelled, dev=settings.dev, test=settings.test, lists=lists, seed=settings.seed)
-    labelled, sides = without_unlisted(labelled, sides)
+    labelled, sides = with_sides(labelled, dev=settings.dev, test=settings.test, lists=lists, seed=settings.seed)
     encoder = open_at_every_layer(model, **options)
     return Probing(encoder, labelled, sides, settings, text.describe(), static, probes_of, keep_probes)
-
-
-def without_unlisted(labelled: Labelled, sides: Sides) -> tuple[Labelled, Sides]:
-    """Occurrences of words that are on no list are left out."""
-    kept = np.flatnonzero(sides >= 0)
-    if len(kept) == len(sides):
-        return labelled, sides
-    return labelled.take(kept), sides[kept]
 
 
 def open_at_every_layer(model: Any, **options: Any) -> Encoder:

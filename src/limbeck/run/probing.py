@@ -18,10 +18,16 @@ from limbeck.encoders.table import table_fingerprint
 from limbeck.errors import InputError
 from limbeck.probe import result
 from limbeck.probe.batched import Probes, Rows, train
-from limbeck.probe.controls import description_length, majority_decisions, random_labels, with_random_weights
+from limbeck.probe.controls import (
+    description_length,
+    majority_decisions,
+    portions,
+    random_labels,
+    with_random_weights,
+)
 from limbeck.probe.features import Features, extract
 from limbeck.probe.labelled import Labelled
-from limbeck.probe.result import WHOLE, Outcome, Probed, columns_of
+from limbeck.probe.result import WHOLE, Outcome, Probed
 from limbeck.probe.scoring import score
 from limbeck.probe.settings import ProbeSettings
 from limbeck.probe.spaces import (
@@ -34,16 +40,20 @@ from limbeck.probe.spaces import (
     random_words,
     static_bag,
     static_words,
+    surroundings,
     type_level,
 )
-from limbeck.probe.splits import DEV, SIDES, TEST, TRAIN, Sides
+from limbeck.probe.splits import DEV, SIDES, TEST, TRAIN, Sides, one_sided
 from limbeck.seeds import hash_text
-from limbeck.state import State, load, save
+from limbeck.state import State, digest_of, load, save
 from limbeck.stream.progress import Progress
 from limbeck.stream.workers import Workers
+from limbeck.tables import columns_of
 from limbeck.vectors import StaticVectors
+from limbeck.vectors.occurrences import fingerprint_file
 
-CONTEXT, RANDOM_LABELS, RANDOM_WEIGHTS, MAJORITY = "context", "random labels", "random weights", "majority"
+CONTEXT, AROUND, MAJORITY = "context", "P-around", "majority"
+RANDOM_LABELS, RANDOM_WEIGHTS = "random labels", "random weights"
 
 
 @dataclass
@@ -58,7 +68,7 @@ class Probing:
     static: StaticVectors | None = None
     probes_of: str | Path | None = None
     keep_probes: bool = False
-    whole: Features | None = None  # vectors of whole sentences, where a pass that others share has given them
+    whole: Features | None = None  # vectors of whole sentences that were read before, at these layers or at more
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -69,17 +79,29 @@ class Probing:
             "text": self.data.get("fingerprint"),
             "settings": self.settings.as_dict(),
             "static": None if self.static is None else table_fingerprint(self.static.words, self.static.matrix),
-            "probes_of": None if self.probes_of is None else str(self.probes_of),
+            "probes_of": None if self.probes_of is None else fingerprint_file(*self.given_probes.values()),
             "keep_probes": self.keep_probes,
         }
 
     @cached_property
     def data_fingerprint(self) -> str:
-        """Changes with the words, classes and sides that probes are trained on."""
+        """Changes with the text, words, classes and sides that probes are trained on."""
         labelled = self.labelled
-        numbers = np.stack([labelled.sentence, labelled.position, labelled.word, labelled.kind, self.sides])
-        parts = ["\x1f".join(labelled.classes), "\x1f".join(labelled.words), numbers.tobytes().hex()]
-        return f"{hash_text(chr(30).join(parts)):016x}"
+        texts = ["\x1f".join([*one.words, *map(str, sorted(one.glued))]) for one in labelled.sentences]
+        numbers = {name: getattr(labelled, name) for name in ("sentence", "position", "span", "word", "kind")}
+        numbers |= {"sides": self.sides, "texts": np.array(list(map(hash_text, texts)), dtype=np.uint64)}
+        return digest_of(numbers, "\x1e".join(["\x1f".join(labelled.classes), "\x1f".join(labelled.words)]))
+
+    @cached_property
+    def given_probes(self) -> dict[tuple[str, int], Path]:
+        """Where the probes of another run are kept, by kind and start."""
+        assert self.probes_of is not None
+        asked = [(probe, seed) for probe in self.settings.probes for seed in self.settings.seeds]
+        found = {(kind, seed): Path(self.probes_of) / "probes" / f"{kind}-{seed}.safetensors" for kind, seed in asked}
+        for path in found.values():
+            if not path.is_file():
+                raise InputError(f"{path}: there are no such probes: give --probe and --seeds as in that run.")
+        return found
 
     @cached_property
     def device(self) -> torch.device:
@@ -127,7 +149,7 @@ class Probing:
 
     def extracted(self, size: int | None, encoder: Encoder | None = None) -> Features:
         if size is None and encoder is None and self.whole is not None:
-            return self.whole
+            return self.whole.at_layers(self.encoder.layers)
         name = "random" if encoder is not None else WHOLE if size is None else str(size)
         file = None if self._state is None else self._state / f"vectors-{name}.npy"
         return extract(
@@ -160,6 +182,8 @@ class Probing:
                 yield bag
             else:
                 self._notes["P-model"] = "it needs the embedding table: add table to --layers"
+            if not sized and (around := surroundings(features, level)) is not None:
+                yield around
             if self.static is not None:
                 yield static_bag(self.static, features, level, seed=seed)
             if "random" in settings.compare:
@@ -245,10 +269,7 @@ class Probing:
 
     def loaded(self, space: Space, probe: str, seed: int) -> Probes:
         """Probes of another run: of the same words, sides and layers, else their scores would mean nothing."""
-        assert self.probes_of is not None
-        path = Path(self.probes_of) / "probes" / f"{probe}-{seed}.safetensors"
-        if not path.is_file():
-            raise InputError(f"{path}: there are no such probes: give --probe and --seeds as in that run.")
+        path = self.given_probes[probe, seed]
         probes, about = Probes.load(path, device=str(self.device))
         here = self.about_probes(space)
         for name, what in (("data", "labelled words and split"), ("layers", "layers")):
@@ -306,15 +327,23 @@ class Probing:
         self.outcomes[f"{MAJORITY}-{level.name}", "none", WHOLE] = [made]
 
     def described(self, space: Space, probe: str) -> list[dict[str, Any]]:
+        settings, seed = self.settings.training(probe), self.settings.seeds[0]
+        words = space.level.word[space.level.unit[space.level.sides == TRAIN]]
+
         def make() -> State:
-            found = description_length(
-                self.rows_of(space, TRAIN),
-                self.rows_of(space, DEV),
-                names=self.labelled.classes,
-                settings=self.settings.training(probe),
-                seed=self.settings.seeds[0],
-                device=self.device,
-            )
+            total = settings.epochs * len(space.layers) * (len(portions(words, seed=seed)[1]) - 1)
+            name = f"description length, {probe}"
+            with Progress(name, total=total, unit="layers × epochs", show=self._progress) as bar:
+                found = description_length(
+                    self.rows_of(space, TRAIN),
+                    self.rows_of(space, DEV),
+                    words=words,
+                    names=self.labelled.classes,
+                    settings=settings,
+                    seed=seed,
+                    device=self.device,
+                    on_epoch=bar.advance,
+                )
             return {"bits": found.bits, "uniform": np.array(found.uniform)}
 
         made = self.remembered(f"description-{probe}", make)
@@ -350,9 +379,8 @@ class Probing:
         ]
         tables["confidence"] = []
         for probe in self.settings.probes:
-            if ("P-model", probe, WHOLE) in self.outcomes:
-                own, bag = self.outcomes[CONTEXT, probe, WHOLE], self.outcomes["P-model", probe, WHOLE][0]
-                tables["confidence"] += result.confidence_rows(own, bag)
+            if around := self.outcomes.get((AROUND, probe, WHOLE)):
+                tables["confidence"] += result.confidence_rows(self.outcomes[CONTEXT, probe, WHOLE], around)
             steps = [str(size) for size in self.settings.context_size] + [WHOLE]
             for less, more in pairwise(steps):
                 if (CONTEXT, probe, less) in self.outcomes:
@@ -382,6 +410,7 @@ class Probing:
             "sides": self.facts_of_sides(),
             "left_out": dict(self.labelled.left_out),
             "notes": self._notes,
+            "one_sided": one_sided(self.labelled, self.sides),
             "training": training,
             "imbalance": "no class is weighted and no row left out; data.csv has each class' share of the contexts",
             "probes_of": None if self.probes_of is None else str(self.probes_of),

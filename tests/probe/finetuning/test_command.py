@@ -85,7 +85,7 @@ def test_it_can_be_fine_tuned_again_and_a_finished_run_stays(
     made: Path, model: Path, data: Path, tmp_path: Path, capsys
 ):
     again = tmp_path / "again"
-    arguments = ["finetune", "--task", "sst-2", "--data", str(data), "--quiet", "--steps", "1"]
+    arguments = ["finetune", "--task", "sst-2", "--data", str(data), "--steps", "1"]
     assert main([*arguments, "--model", str(made), "--out", str(again), "--attention-texts", "0"]) == 0
     about = json.loads((again / "run.json").read_text(encoding="utf-8"))
     first = json.loads((made / "run.json").read_text(encoding="utf-8"))
@@ -114,7 +114,6 @@ def test_a_model_that_finds_no_entity_is_told_what_to_try(model: Path, tmp_path:
         tmp_path,
         "--out",
         tmp_path / "ner",
-        "--quiet",
     ]
     assert main([str(part) for part in [*arguments, "--steps", "1", "--attention-texts", "0"]]) == 0
     told = capsys.readouterr().out
