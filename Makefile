@@ -45,7 +45,7 @@ bench: $(VENV)/.dev  ## speed and memory, side by side with the peers
 	$(PY) -m benchmarks.all $(ARGS)
 
 docs: $(VENV)/.dev  ## build the documentation as a site into site/, which needs no network; a broken link fails
-	$(VENV)/bin/mkdocs build --strict --quiet $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict $(ARGS)
 	@echo "The site: site/index.html; for its search, $(PY) -m http.server --directory site"
 
 pages: $(VENV)/.dev  ## write the generated pages of docs/ anew, from docstrings
@@ -78,7 +78,7 @@ $(PY):
 
 $(VENV)/.base: pyproject.toml constraints.txt | $(PY)
 	@echo "Installing limbeck into $(VENV), a minute or two ..."
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[repair]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)

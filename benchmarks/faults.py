@@ -1,16 +1,20 @@
 """Runs that are killed at random moments, files that are damaged: what comes out after they are resumed.
 
-    python -m benchmarks.faults [--trials 36] [--ray-trials 18] [--damage 20] [--seed 0]
+    python -m benchmarks.faults [--trials 36] [--ray-trials 18] [--damage 20] [--seed 0] [--from 0] [--to 74]
 
 A pass over made text, with a model that is made slow on purpose and a state that is saved again and again, is killed
 (kill -9) one to three times at moments drawn from the seed, then resumed until it is through. Its state must be that
 of an undisturbed pass, floating-point numbers to 1e-10 and counts exactly: no shard counted twice, none lost. On the
 local engine the whole run or a process that prepares the text is killed, on Ray a worker, the driver, or all of it.
+
+All trials take most of an hour; `--from` and `--to` do some of them, and what they find is added to the trials that
+results/faults.json has already, so that several short runs make one table.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -18,13 +22,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import report
+from benchmarks.machine import report, results
 from benchmarks.text import sentences
 
 LAYERS, DIM, WORDS = 3, 16, 6000
@@ -204,7 +208,7 @@ def ray_trial(kind: str, folder: Path, generator: np.random.Generator, wanted: A
         # a pass is under way when parts appear; to kill before that is a trial, too, now and then
         ready = any((folder / "parts").glob("*.npz")) or generator.random() < 0.002
         fillers = [one for one in descendants(child) if "Filler" in command_of(one)] if ready else []
-    time.sleep(float(generator.uniform(0, 0.8 * length)))
+    time.sleep(float(generator.uniform(0, 0.4 * length)))  # two workers are soon through
     family = list(descendants(child))
     hits = int(bool(family))
     if kind == "ray, a worker" and fillers:
@@ -258,6 +262,8 @@ def main() -> None:
     parser.add_argument("--ray-trials", type=int, default=18)
     parser.add_argument("--damage", type=int, default=20, help="trials with a damaged file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--from", dest="first", type=int, help="number of the first trial; those before it are kept")
+    parser.add_argument("--to", dest="stop", type=int, help="one past the last trial")
     options = parser.parse_args()
     import torch
 
@@ -270,17 +276,31 @@ def main() -> None:
         (RAY, options.ray_trials, ray_trial),
         (DAMAGE, options.damage, damage_trial),
     ]
-    outcomes: list[Outcome] = []
-    for kinds, count, trial in plans:
-        for number in range(count):
-            kind = kinds[number % len(kinds)]
-            generator = np.random.default_rng([options.seed, len(outcomes)])
-            with tempfile.TemporaryDirectory(prefix="limbeck-faults-") as folder:
-                outcomes.append(trial(kind, Path(folder), generator, wanted, length))
-            last = outcomes[-1]
-            print(
-                f"{len(outcomes):4} {kind:32} {last.hits} hits, {last.parts} parts, {last.difference:.1e}", flush=True
-            )
+    every = [(kinds[number % len(kinds)], trial) for kinds, count, trial in plans for number in range(count)]
+    outcomes = {} if options.first is None else known(options.seed)
+    for number in range(options.first or 0, min(options.stop or len(every), len(every))):
+        kind, trial = every[number]
+        generator = np.random.default_rng([options.seed, number])
+        with tempfile.TemporaryDirectory(prefix="limbeck-faults-") as folder:
+            last = outcomes[number] = trial(kind, Path(folder), generator, wanted, length)
+        print(f"{number:4} {kind:32} {last.hits} hits, {last.parts} parts, {last.difference:.1e}", flush=True)
+    figures = table(list(outcomes.values()))
+    each = {str(number): asdict(outcomes[number]) for number in sorted(outcomes)}
+    report("faults", figures, seed=options.seed, each=each)
+    sys.exit(bool(figures["failed"]))
+
+
+def known(seed: int) -> dict[int, Outcome]:
+    """Trials of an earlier run with this seed, by their numbers."""
+    try:
+        found = json.loads((results() / "faults.json").read_text())
+    except FileNotFoundError:
+        return {}
+    return {int(n): Outcome(**one) for n, one in found["each"].items()} if found["seed"] == seed else {}
+
+
+def table(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Trials by kind."""
     figures: dict[str, Any] = {}
     for kind in dict.fromkeys(one.kind for one in outcomes):
         own = [one for one in outcomes if one.kind == kind]
@@ -296,8 +316,7 @@ def main() -> None:
     figures["trials"] = len(outcomes)
     figures["agree to 1e-10"] = sum(one.difference <= AGREE for one in outcomes)
     figures["failed"] = [one.kind for one in outcomes if not one.difference <= AGREE]
-    report("faults", figures)
-    sys.exit(bool(figures["failed"]))
+    return figures
 
 
 if __name__ == "__main__":

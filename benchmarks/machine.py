@@ -27,12 +27,18 @@ def facts() -> dict[str, Any]:
     return found
 
 
-def report(name: str, figures: dict[str, Any]) -> None:
-    """Print the figures and write them, with the machine's facts, to results/NAME.json."""
+def results() -> Path:
+    """The folder that figures go to."""
+    return Path(os.environ.get("LIMBECK_BENCH_OUT", RESULTS))
+
+
+def report(name: str, figures: dict[str, Any], **unprinted: Any) -> None:
+    """Print the figures and write them, with the machine's facts and what is not printed, to results/NAME.json."""
     width = max(map(len, figures))
     print(f"\n{name}")
     for key, value in figures.items():
         print(f"  {key:{width}}  {value:,.4g}" if isinstance(value, float) else f"  {key:{width}}  {value}")
     RESULTS.mkdir(exist_ok=True)
-    out = Path(os.environ.get("LIMBECK_BENCH_OUT", RESULTS))
-    (out / f"{name}.json").write_text(json.dumps({"figures": figures, "machine": facts()}, indent=2) + "\n")
+    (results() / f"{name}.json").write_text(
+        json.dumps({"figures": figures, "machine": facts(), **unprinted}, indent=2) + "\n"
+    )

@@ -1,22 +1,26 @@
 """What Ray costs and brings: one worker against the local engine, two against one, and the merging of 1,000 states.
 
-    python -m benchmarks.scale [--words 1000000] [--rounds 4] [--states 1000] [--only overhead speedup reduction]
+    python -m benchmarks.scale [--words 1000000] [--rounds 2] [--states 1000] [--only overhead speedup reduction]
 
 A small random BERT reads made text with every accumulator of `limbeck measure`. The sides take turns, since machines
-are shared and noisy, on the same pieces of text; starting Ray and its workers is told apart. One worker has all cores
-against the local engine, and one core each where two are set against one. States for the reduction are as large as a
-miniature's (13 layers, 128 dimensions, 2,000 words); what 13 layers of 768 with 50,000 words would take follows by
-their bytes, of which the merging is linear.
+are shared and noisy, on the same text, another one each round; starting Ray and its workers is told apart. Against the
+local engine one worker has all cores and as many threads. Where two workers are set against one, each is held to a core
+of its own: a single one would use the second core for its text. States for the reduction are as large as a miniature's
+(13 layers, 128 dimensions, 2,000 words); what 13 layers of 768 with 50,000 words would take follows by their bytes, of
+which the merging is linear.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import resource
 import statistics
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -29,42 +33,40 @@ from limbeck.cli.process import prepare_process
 from limbeck.corpus import Corpus
 
 PARTS = ("overhead", "speedup", "reduction")
+FILES = 8  #: of states, read again and again: a thousand would fill the disk and say no more
 LARGE = {"layers": 13, "dim": 768, "words": 50_000}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--words", type=int, default=1_000_000, help="in all, parted among the rounds")
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--words", type=int, default=1_000_000, help="of a pass")
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--states", type=int, default=1_000)
     parser.add_argument("--state-words", type=int, default=2_000)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--only", nargs="+", default=list(PARTS), choices=PARTS)
-    parser.add_argument("--name", default="scale")
     options = parser.parse_args()
     prepare_process()
 
-    figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="limbeck-scale-") as folder:
         if {"overhead", "speedup"} & set(options.only):
             passes = Passes(Path(folder), options)
             if "overhead" in options.only:
-                figures |= overhead(passes, options)
+                report("scale-overhead", overhead(passes))
             if "speedup" in options.only:
-                figures |= speedup(passes, options)
+                report("scale-speedup", speedup(passes))
         if "reduction" in options.only:
-            figures |= reduction(Path(folder), options)
-    report(options.name, figures)
+            report("scale-reduction", reduction(Path(folder), options))
 
 
 class Passes:
     """Pieces of made text, a small model, and passes over them."""
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
-        self.size = options.words // options.rounds
+        self.folder, self.size = folder, options.words
         files = [write_prose(folder / f"{turn}.txt", self.size, seed=turn) for turn in range(options.rounds)]
-        warm = write_prose(folder / "warm.txt", 2_000, seed=99)
+        warm = write_prose(folder / "warm.txt", 6_000, seed=99)
         tokenizer = train_tokenizer(Corpus(files[0], format="prose"))
         budget = 4096
         self.encoder = bert(tokenizer, device="cpu", dtype="float32", batch_tokens=2 * budget,
@@ -74,7 +76,11 @@ class Passes:
         self.sources = [TextSource(Corpus(file, format="prose"), self.encoder, "sentence", budget) for file in files]
         self.warm = TextSource(Corpus(warm, format="prose"), self.encoder, "sentence", budget)
 
-    def run(self, source: Any, workers: Any) -> float:
+    def warm_up(self, workers: Any) -> float:
+        """Seconds of a small pass, in which every worker has something to do, twice."""
+        return self.run(self.warm, workers, shard_units=100)
+
+    def run(self, source: Any, workers: Any, **options: Any) -> float:
         """Seconds of plan and pass."""
         from limbeck.run.settings import MeasureSettings, accumulators_for
         from limbeck.stream import run_pass
@@ -82,11 +88,11 @@ class Passes:
         settings = MeasureSettings(mev_words=100, points=5_000)
         shape = {"layers": len(self.encoder.layers), "dim": self.encoder.dim}
         began = time.perf_counter()
-        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers, **options)
         return time.perf_counter() - began
 
 
-def overhead(passes: Passes, options: argparse.Namespace) -> dict[str, Any]:
+def overhead(passes: Passes) -> dict[str, Any]:
     """Ray with one worker over the local engine."""
     from limbeck.stream.ray import RayWorkers
     from limbeck.stream.workers import Workers
@@ -95,8 +101,8 @@ def overhead(passes: Passes, options: argparse.Namespace) -> dict[str, Any]:
     with RayWorkers(1, prepare=prepare_process) as ray, Workers() as local:
         ray.start()
         started = time.perf_counter() - began
-        warm = passes.run(passes.warm, ray)
-        passes.run(passes.warm, local)
+        warm = passes.warm_up(ray)
+        passes.warm_up(local)
         rounds = []
         for turn, source in enumerate(passes.sources):
             sides = [("local", local), ("ray", ray)]
@@ -104,16 +110,34 @@ def overhead(passes: Passes, options: argparse.Namespace) -> dict[str, Any]:
     ratios = [turn["ray"] / turn["local"] for turn in rounds]
     whole = sum(turn["ray"] for turn in rounds) / sum(turn["local"] for turn in rounds)
     return {
-        "words": passes.size * len(rounds),
+        "words of a pass": passes.size,
         "Ray with one worker over local, all rounds": whole,
         "Ray over local, rounds": [round(ratio, 3) for ratio in ratios],
         "words a second, local": passes.size * len(rounds) / sum(turn["local"] for turn in rounds),
+        "seconds of a pass, local": [round(turn["local"], 1) for turn in rounds],
+        "load of the machine": round(os.getloadavg()[0], 1),
         "seconds to start Ray": started,
         "seconds of a first small pass, which starts the worker": warm,
     }
 
 
-def speedup(passes: Passes, options: argparse.Namespace) -> dict[str, Any]:
+@dataclass(frozen=True)
+class OwnCore:
+    """Holds a worker's process to a core that no other one of its kind has."""
+
+    folder: Path
+
+    def __call__(self) -> None:
+        prepare_process()
+        self.folder.mkdir(exist_ok=True)
+        for core in sorted(os.sched_getaffinity(0)):
+            with suppress(FileExistsError):
+                (self.folder / str(core)).touch(exist_ok=False)
+                os.sched_setaffinity(0, {core})
+                return
+
+
+def speedup(passes: Passes) -> dict[str, Any]:
     """Two workers of one core over one."""
     from limbeck.stream.ray import RayWorkers
 
@@ -126,12 +150,14 @@ def speedup(passes: Passes, options: argparse.Namespace) -> dict[str, Any]:
         for turn, source in enumerate(passes.sources):
             seconds = {}
             for many in (1, 2) if turn % 2 else (2, 1):
-                with RayWorkers(many, cores_per_worker=1, prepare=prepare_process) as workers:
-                    passes.run(passes.warm, workers)
+                own = OwnCore(passes.folder / f"{turn}-{many}")
+                with RayWorkers(many, cores_per_worker=1, prepare=own) as workers:
+                    passes.warm_up(workers)
                     seconds[many] = passes.run(source, workers)
             ratios.append(seconds[1] / seconds[2])
     load = os.getloadavg()[0]
     return {
+        "words of a pass": passes.size,
         "two workers over one, median": statistics.median(ratios),
         "two workers over one, rounds": [round(ratio, 3) for ratio in ratios],
         "cores": cores,
@@ -143,9 +169,9 @@ def reduction(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Merge states of shards: one after the other from disk, and tree-wise on Ray."""
     from limbeck.accumulators import Moments, WordSums
     from limbeck.stream.checkpoint import Checkpoint, Part, arrays_of
-    from limbeck.stream.driver import Tree
     from limbeck.stream.plan import Plan
-    from limbeck.stream.ray import RayWorkers, ray
+    from limbeck.stream.ray import RayWorkers, put, ray
+    from limbeck.stream.tree import Node, Tree
 
     layers, dim, words = 13, 128, options.state_words
 
@@ -158,47 +184,58 @@ def reduction(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         moments.n, moments.mean = 1000, _tensor(generator, layers, dim)
         return [sums, moments]
 
-    few = 8  # files, read again and again: a thousand would fill the disk and say no more
     saved = Checkpoint(folder / "state", {})
     saved.open(_plan(Plan), [])
-    for number in range(few):
+    for number in range(FILES):
         saved.save_part(Part(number, number + 1), state(number), {})
     size = (folder / "state" / "parts" / Part(0, 1).file).stat().st_size
     total = state(999)
-    began, before = time.perf_counter(), _memory()
-    for number in range(options.states - 1):
-        saved.merge_all([Part(number % few, number % few + 1)], total)
-    local, grown = time.perf_counter() - began, max(_memory() - before, 0)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as own:  # with a memory that nothing else has used
+        local, cpu, peak = own.submit(merge_from_disk, folder / "state", total, options.states).result()
 
     with RayWorkers(2) as workers:
         workers.start()
+        hands = [workers.hand() for _ in range(2)]
+        arrays = arrays_of(state(1))
         tree = Tree(state(0))
         tree.settings = [accumulator.settings() for accumulator in total]
-        arrays = arrays_of(state(1))
-        ray.get(tree.merge_now(arrays, arrays))  # the task's process starts
-        most = 0
-        began = time.perf_counter()
-        for number in range(options.states):
-            tree.add(Part(number, number + 1), ray.put(arrays))  # as they come from workers
-            tree.pair()
+        for number, hand in enumerate(hands):  # their processes start
+            tree.add(Part(number, number + 1), Node(ray.put(arrays), {}))
+            tree.add(Part(number + 1, number + 2), Node(ray.put(arrays), {}))
+            tree.pair(hand)
+            _wait(tree, ray)
+            tree.remove(Part(number, number + 2))
+        for hand in hands:
+            hand.learn.remote(put(lambda anew: peak_memory(anew=anew)))
+        resting = ray.get([hand.call.remote(True) for hand in hands])
+        most, began = 0, time.perf_counter()
+        for number in range(options.states):  # as they come from workers, each of which merges between two of its own
+            tree.add(Part(number, number + 1), Node(ray.put(arrays), {}))
+            hand = hands[number % 2]
+            while tree.busy(hand):
+                _wait(tree, ray)
+            while tree.pair(hand):
+                pass
             most = max(most, tree.held)
-            while len(tree.under_way) > 1 or (tree.held > 24 and tree.under_way):
-                _settle(tree, ray)
-                tree.pair()
         while not tree.whole:
-            tree.pair(all_done=True)
-            _settle(tree, ray)
+            for hand in hands:
+                if not tree.busy(hand):
+                    tree.pair(hand, all_done=True)
+            _wait(tree, ray)
         on_ray = time.perf_counter() - began
+        peaks = ray.get([hand.call.remote(False) for hand in hands])
     scale = LARGE["layers"] * LARGE["dim"] * LARGE["words"] / (layers * dim * words)
     return {
         "states": options.states,
         "megabytes of a state": size / 1e6,
         "seconds, one after the other from disk": local,
         "milliseconds a merge, from disk": 1000 * local / (options.states - 1),
-        "peak memory above the start, in states": grown / size,
+        "milliseconds of processor a merge, from disk": 1000 * cpu / (options.states - 1),
+        "peak memory, from disk, in states": peak / size,
         "seconds, tree on Ray": on_ray,
         "milliseconds a merge, on Ray": 1000 * on_ray / (options.states - 1),
         "most states held at once on Ray": most,
+        "peak memory of a worker of Ray, in states": max(np.subtract(peaks, resting)) / size,
         "13 layers x 768 x 50,000 words: gigabytes of a state": size * scale / 1e9,
         "13 layers x 768 x 50,000 words: seconds a merge, from disk": scale * local / (options.states - 1),
         "13 layers x 768 x 50,000 words: hours for all, from disk": scale * local / 3600,
@@ -206,10 +243,24 @@ def reduction(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _settle(tree: Any, ray: Any) -> None:
-    ready, _ = ray.wait(tree.under_way, num_returns=1)
-    _, _, both, rank = tree.ended(ready[0])
-    tree.add(both, ready[0], rank)
+def merge_from_disk(folder: Path, total: list[Any], states: int) -> tuple[float, float, int]:
+    """One state after the other merged into one: seconds, those of the processor, most bytes at once."""
+    from limbeck.stream.checkpoint import Checkpoint, Part
+
+    held = sum(array.nbytes for one in total for array in one.state().values())
+    before = peak_memory(anew=True) - held
+    saved = Checkpoint(folder, {})
+    began, used = time.perf_counter(), time.process_time()
+    for number in range(states - 1):
+        saved.merge_all([Part(number % FILES, number % FILES + 1)], total)
+    return time.perf_counter() - began, time.process_time() - used, peak_memory() - before
+
+
+def _wait(tree: Any, ray: Any) -> None:
+    """For a merge to come to its end."""
+    (done, *_), _ = ray.wait(tree.under_way, num_returns=1)
+    ray.get(done)
+    tree.merged(done)
 
 
 def _tensor(generator: np.random.Generator, *shape: int) -> Any:
@@ -225,9 +276,13 @@ def _plan(kind: Any) -> Any:
     return kind(Vocabulary([], none, none), (), none, 0, 0, 0, 0, 0, {})
 
 
-def _memory() -> int:
-    """Most bytes that this process has had in memory."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def peak_memory(*, anew: bool = False) -> int:
+    """Most bytes that this process has had in memory, shared ones left out; `anew`: what it has now."""
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5")
+    told = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    peak, *shared = (int(told[name].split()[0]) for name in ("VmHWM", "RssShmem"))
+    return 1024 * (peak - sum(shared))
 
 
 if __name__ == "__main__":

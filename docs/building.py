@@ -7,6 +7,8 @@ needed to read the pages as they are.
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import posixpath
 import re
 from pathlib import Path
@@ -28,28 +30,13 @@ OUTSIDE = {
     "src/limbeck/data/miniatures/mini-gpt2/README.md": "mini-gpt2.md",
     "src/limbeck/data/miniatures/mini-elmo/README.md": "mini-elmo.md",
 }
-#: the reference: page -> its title and modules
-REFERENCE = {
-    "api/limbeck.md": ("limbeck", ["limbeck.run.measure.measure", "limbeck.run.encode.encode", "limbeck.run.settings",
-                                   "limbeck.run.results.Measured", "limbeck.report.differences"]),
-    "api/corpus.md": ("limbeck.corpus", ["limbeck.corpus.corpus", "limbeck.corpus.units"]),
-    "api/encoders.md": ("limbeck.encoders", ["limbeck.encoders.protocol", "limbeck.encoders.loading.load_encoder",
-                                             "limbeck.encoders.function"]),
-    "api/vectors.md": ("limbeck.vectors", ["limbeck.vectors.static", "limbeck.vectors.occurrences"]),
-    "api/measures.md": ("limbeck.measures", ["limbeck.measures.result", "limbeck.measures.contextuality",
-                                             "limbeck.measures.mev", "limbeck.measures.isotropy",
-                                             "limbeck.measures.spectrum", "limbeck.measures.norms"]),
-    "api/accumulators.md": ("limbeck.accumulators", ["limbeck.accumulators.protocol"]),
-    "api/repair.md": ("limbeck.repair", ["limbeck.repair.center", "limbeck.repair.components", "limbeck.repair.whiten",
-                                         "limbeck.repair.clusters"]),
-    "api/evaluate.md": ("limbeck.evaluate", ["limbeck.evaluate.evaluation", "limbeck.evaluate.significance",
-                                             "limbeck.evaluate.paired", "limbeck.evaluate.word_suite"]),
-    "api/distill.md": ("limbeck.distill", ["limbeck.distill.distilled", "limbeck.distill.settings"]),
-    "api/probe.md": ("limbeck.probe", ["limbeck.probe.result.Probed", "limbeck.probe.settings"]),
-    "api/testing.md": ("limbeck.testing", ["limbeck.testing.encoders", "limbeck.testing.accumulators",
-                                           "limbeck.testing.repairs"]),
-    "api/notebooks.md": ("Results as tables", ["limbeck.shown"]),
-}  # fmt: skip
+#: the reference: packages, and a module, whose public names have a page together
+PACKAGES = (
+    "limbeck", "limbeck.corpus", "limbeck.encoders", "limbeck.vectors", "limbeck.measures", "limbeck.accumulators",
+    "limbeck.stream", "limbeck.repair", "limbeck.evaluate", "limbeck.distill", "limbeck.probe", "limbeck.analyze",
+    "limbeck.report", "limbeck.testing", "limbeck.shown",
+)  # fmt: skip
+REFERENCE = {f"api/{name.rpartition('.')[2]}.md": name for name in PACKAGES}
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]+)\)")
 ELSEWHERE = re.compile(r'<script src="https?://[^"]*"></script>')
 NAMED = re.compile(r"^```(\w+)[ \t]+([\w./-]+)[ \t]*$", re.MULTILINE)
@@ -61,7 +48,7 @@ def on_config(config: Any) -> Any:
     text = str(config.nav)
     pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
     more: list[Any] = [name for name in pages if f"'{name}'" not in text]
-    config.nav.append({"Reference": [{title: page} for page, (title, _) in REFERENCE.items()]})
+    config.nav.append({"Reference": [{name: page} for page, name in REFERENCE.items()]})
     config.nav.append({"More": [*more, *(page for page in OUTSIDE.values() if f"'{page}'" not in text)]})
     return config
 
@@ -69,7 +56,7 @@ def on_config(config: Any) -> Any:
 def on_files(files: Files, config: Any) -> Files:
     """The pages that are made or taken from elsewhere."""
     made = {page: (ROOT / source).read_text(encoding="utf-8") for source, page in OUTSIDE.items()}
-    made |= {page: reference_page(title, modules) for page, (title, modules) in REFERENCE.items()}
+    made |= {page: reference_page(name) for page, name in REFERENCE.items()}
     made["examples.md"] = examples_page()
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
@@ -120,8 +107,23 @@ def relinked(markdown: str, source: str, target: str) -> str:
     return "".join([*parts, LINK.sub(replaced, markdown[at:])])
 
 
-def reference_page(title: str, modules: list[str]) -> str:
-    return "\n\n".join([f"# {title}", *(f"::: {module}" for module in modules)]) + "\n"
+def reference_page(package: str) -> str:
+    """What a package says of itself, and its public names, each by the name that users know."""
+    parts = [f"# {package}", listed(inspect.getdoc(importlib.import_module(package)) or "")]
+    for name, place in public_names(package).items():
+        parts.append(f"::: {place}\n    options:\n      heading: {package}.{name}\n      toc_label: {name}")
+    return "\n\n".join(parts) + "\n"
+
+
+def public_names(package: str) -> dict[str, str]:
+    """Functions and classes that a package names as its own -> where they stand; packages have pages of their own."""
+    module = importlib.import_module(package)
+    found = {name: getattr(module, name) for name in module.__all__}
+    return {
+        name: f"{one.__module__}.{one.__qualname__}"
+        for name, one in found.items()
+        if (inspect.isclass(one) or inspect.isfunction(one)) and one.__module__.startswith("limbeck.")
+    }
 
 
 def examples_page() -> str:
@@ -154,6 +156,9 @@ def listed(text: str) -> str:
             before, mark, example = paragraph.partition(">>> ")
             paragraphs += [before.rstrip(), f"```python\n{mark}{example}\n```"]
             continue
+        if is_code(paragraph):
+            paragraphs.append(f"```python\n{paragraph}\n```")
+            continue
         if not ROW.match(lines[0]):
             paragraphs.append(paragraph)
             continue
@@ -165,3 +170,12 @@ def listed(text: str) -> str:
                 items[-1] += f" {line.strip()}"
         paragraphs.append("\n".join(items))
     return "\n\n".join(paragraphs)
+
+
+def is_code(paragraph: str) -> bool:
+    """Whether it is Python that does something, as a line that shows how a package is used."""
+    try:
+        lines = ast.parse(paragraph).body
+    except SyntaxError:
+        return False
+    return any(isinstance(line, ast.Assign) or isinstance(getattr(line, "value", None), ast.Call) for line in lines)

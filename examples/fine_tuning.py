@@ -45,7 +45,8 @@ def main() -> None:
     for sentence in found.sentences()[:3]:
         print(sentence)
     for way, words in found.movers.items():
-        print(f"words that go {way}: " + ", ".join(f"{word} ({change:+.2f})" for word, change in words[:6]))
+        told = ", ".join(f"{word} ({change:+.2f})" for word, change in words[:6])
+        print(f"words that go {way}: {told or 'none'}")
 
 
 if __name__ == "__main__":

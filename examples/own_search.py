@@ -2,7 +2,8 @@
 
 Searched is a set of sentences; a question is every third word of one of them, and the answer should be that
 sentence. Vectors are means over a sentence's words, as they are and after repairs that were fitted on other sentences.
-Run it with `python examples/own_search.py`, or `python examples/own_search.py MODEL TEXT` for your own.
+Run it with `python examples/own_search.py`, or `python examples/own_search.py MODEL TEXT` for your own. It needs
+scikit-learn (`pip install "limbeck[repair]"`).
 """
 
 from __future__ import annotations

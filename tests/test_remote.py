@@ -256,7 +256,7 @@ def test_vectors_by_url(bucket: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     vectors = lb.StaticVectors(["a", "b", "c"], rng.normal(size=(3, 4)))
     for name in ("v.txt.gz", "v.npz", "v.safetensors", "v.bin", "folder"):
         vectors.save(tmp_path / name)
-        assert main(["convert", str(tmp_path / name), f"{bucket}/{name}", "--quiet"]) == 0
+        assert main(["convert", str(tmp_path / name), f"{bucket}/{name}"]) == 0
         assert f"{bucket}/{name}: 3 words" in capsys.readouterr().out
         found = lb.StaticVectors.load(f"{bucket}/{name}")
         assert found.words == vectors.words
@@ -346,7 +346,7 @@ def test_the_commands_take_urls(bucket: str, tmp_path: Path, capsys: pytest.Capt
     vectors.save(tmp_path / "v.npz")
     upload(f"{bucket}/v.npz", (tmp_path / "v.npz").read_bytes())
     text = ["--corpus", f"{bucket}/t/*.jsonl", "--workers", "0"]
-    assert main(["encode", "--model", f"{bucket}/v.npz", *text, "--out", f"{bucket}/kept", "--quiet"]) == 0
+    assert main(["encode", "--model", f"{bucket}/v.npz", *text, "--out", f"{bucket}/kept"]) == 0
     assert f"use with --vectors {bucket}/kept" in capsys.readouterr().out
     told = json.loads(remote.file_system(bucket)[0].cat_file(f"{bucket}/kept/vectors.json"))
     assert told["about"]["corpus"]["paths"] == [f"{bucket}/t/*.jsonl"]
@@ -354,3 +354,41 @@ def test_the_commands_take_urls(bucket: str, tmp_path: Path, capsys: pytest.Capt
     kept = OccurrenceVectors.load(f"{bucket}/kept")
     assert kept.words_total == sum(map(len, SENTENCES))
     assert sum(len(block) for number in range(kept.shards) for block in kept.shard(number)) == kept.words_total
+
+
+@pytest.mark.slow  # draws the figures of three folders
+def test_several_models_at_a_url_have_their_page_there(bucket: str, tmp_path: Path) -> None:
+    upload(f"{bucket}/t.jsonl", b"".join(json.dumps({"words": s}).encode() + b"\n" for s in SENTENCES))
+    for seed, name in enumerate(("one.npz", "two.npz")):
+        lb.StaticVectors(["a", "b", "c"], np.random.default_rng(seed).normal(size=(3, 4))).save(tmp_path / name)
+    models = [str(tmp_path / "one.npz"), str(tmp_path / "two.npz")]
+    given = ["--corpus", f"{bucket}/t.jsonl", "--min-contexts", "2", "--quiet"]
+    assert main(["measure", "--model", *models, *given, "--out", f"{bucket}/both"]) == 0
+    names = remote.names_in(f"{bucket}/both")
+    assert {"report.html", "one.npz/run.json", "two.npz/run.json"} <= set(names)
+    assert any(name.startswith("figures/") for name in names)
+    page = remote.file_system(bucket)[0].cat_file(f"{bucket}/both/report.html").decode()
+    assert "one.npz" in page
+    assert "two.npz" in page
+
+
+@pytest.mark.parametrize("what", ["changed", "vanished"])
+def test_a_text_by_url_that_does_not_stay(bucket: str, tmp_path: Path, what: str) -> None:
+    lines = b"".join(json.dumps({"words": s}).encode() + b"\n" for s in SENTENCES)
+    upload(f"{bucket}/t.jsonl", lines)
+
+    asked: list[Any] = []
+
+    def meddling(texts: Any) -> list[np.ndarray[Any, Any]]:
+        asked.append(texts)
+        if len(asked) == 1:  # how many dimensions there are
+            pass
+        elif what == "vanished":
+            remote.remove(f"{bucket}/t.jsonl")
+        else:
+            upload(f"{bucket}/t.jsonl", lines[::-1])  # of the same size
+        return one_hot(texts)
+
+    with pytest.raises(InputError, match=rf"{bucket}/t\.jsonl: .*this file has {what}"):
+        lb.measure(meddling, f"{bucket}/t.jsonl", settings=SETTINGS, out=tmp_path / "out")
+    lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=tmp_path / "out")  # nothing is left in the way

@@ -102,6 +102,53 @@ def test_columns_are_those_of_the_files() -> None:
     assert [table["layer"][row] for row in at] == ["0", "1"]
 
 
+def test_layers_of_a_run_go_by_their_names() -> None:
+    """Layers 4 and 12 of a run are not its layers 0 and 1."""
+    from limbeck.encoders import FunctionEncoder
+
+    def made(texts: Any) -> list[Any]:
+        return [np.random.default_rng(len(text.words)).normal(size=(2, len(text.words), 4)) for text in texts]
+
+    encoder = FunctionEncoder(made, name="m", layers=["4", "12"])
+    run = lb.measure(encoder, [[a, b] for a in "abc" for b in "def"], settings=lb.MeasureSettings(min_contexts=2))
+    assert run["anisotropy"].columns()["layer"] == ["4", "12"]
+    assert list(run.words("self_similarity").columns()) == ["word", "n", "layer_4", "layer_12"]
+    assert ">12</text>" in run["anisotropy"]._repr_html_()
+
+
+def test_a_repair_shows_what_it_changed() -> None:
+    from limbeck.measures.result import Result
+    from limbeck.repair import Center
+    from limbeck.run.repair import Repaired
+
+    before, after = ({"anisotropy": Result("anisotropy", np.array(values), 9)} for values in ([0.8, 0.9], [0.0, 0.1]))
+    kept: dict[str, Any] = {"local": {}, "space": {}, "dropped": {}, "n": 1234}
+    found = Repaired(EVIL, ("0", "12"), {"0": Center(), "12": Center()}, before, after, **kept)
+    assert found.columns() == {
+        "layer": ["0", "12"],
+        "measure": ["anisotropy"] * 2,
+        "before": [0.8, 0.9],
+        "after": [0.0, 0.1],
+    }
+    seen = Tags(found._repr_html_())
+    assert "script" not in seen.tags
+    assert f"{EVIL}: center, fitted on 1,234 vectors" in "".join(seen.text)
+    assert found._repr_html_().count("<polyline") == 2
+
+
+def test_a_probe_draws_layers_alone() -> None:
+    """Random vectors have one number: it is no line, and its name is no layer."""
+    from limbeck.probe.result import Probed
+
+    rows = [("context", "0", 0.1), ("context", "1", 0.2), ("random", "random", 0.05)]
+    space, layer, f1 = zip(*rows, strict=True)
+    same = {"probe": ["mlp"] * 3, "context": ["all"] * 3, "side": ["test"] * 3}
+    tables = {"scores": {"space": list(space), "layer": list(layer), "f1": list(f1), **same}}
+    curves = Probed("m", tables, {}).curves()
+    assert curves is not None
+    assert (curves.places, dict(curves.lines)) == (["0", "1"], {"context, mlp": [0.1, 0.2]})
+
+
 def test_arrow_of_vectors() -> None:
     matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
     table = lb.StaticVectors(["a", "b"], matrix, counts=[5, 7]).to_arrow()

@@ -109,6 +109,17 @@ class RemoteFile:
             raise InputError.at(self.url, None, "the file was changed during the run: run again with what is there.")
         return io.BufferedReader(Ranges(self), 1 << 16)
 
+    def now(self) -> RemoteFile | None:
+        """The file that is there at this moment; None where there is none."""
+        system, path = file_system(self.url)
+        with telling(self.url):
+            with suppress(NotImplementedError):
+                system.invalidate_cache()
+            try:
+                return _file(self.url, system.info(path))
+            except FileNotFoundError:
+                return None
+
     def read(self, start: int, stop: int) -> bytes:
         """Some of its bytes."""
         system, path = file_system(self.url)
@@ -334,6 +345,21 @@ def put(local: Path, url: str) -> None:
         system.put_file(str(local), path)
 
     persist(url, send)
+
+
+@contextmanager
+def put_at(place: str | Path) -> Iterator[Path]:
+    """A folder to write files into: the place itself, or of a URL one of this machine whose files are put there."""
+    place = as_path(place)
+    url = as_url(place)
+    if url is None:
+        yield Path(place)
+        return
+    with tempfile.TemporaryDirectory(prefix="limbeck-") as folder:
+        yield Path(folder)
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file():
+                put(path, f"{url.rstrip('/')}/{path.relative_to(folder).as_posix()}")
 
 
 def remove(url: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from limbeck.extras import need
 from limbeck.sketch import Curves, sketch
 
+__all__ = ["Tabular"]
+
 ROWS_SHOWN = 20  #: of a table in a notebook
 
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 WIDTH, HEIGHT = 560, 260
-LEFT, RIGHT, TOP, BOTTOM = 54, 150, 16, 40
+LEFT, RIGHT, TOP, BOTTOM = 54, 150, 22, 40
 #: Okabe and Ito's colours, which the colour-blind can tell apart
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666")
 
@@ -48,6 +48,7 @@ def sketch(curves: Curves) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(told)}" width="{WIDTH}" '
         f'height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="11" fill="#777777">'
     ]
+    parts.append(f'<text x="{LEFT}" y="{TOP - 5}">{escape(_short(curves.up, 60))}</text>')
     digits = max(0, -math.floor(math.log10(step)))
     for count in range(round((high - low) / step) + 1):
         at = low + count * step

@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 VERB = ("rose", "fell")
-QUICK = ["--method", "center", "all-but-the-top:components=2", "--quiet"]
+QUICK = ["--method", "center", "all-but-the-top:components=2"]
 #: analysis -> what it needs
 ASKED = {
     "structure": ["--data", "bank.conllu", "--groups", "4", "--group-size", "3", "--neighbors", "2"],
@@ -76,7 +76,7 @@ def test_a_run(folder: Path, what: str, capsys: pytest.CaptureFixture[str]) -> N
     assert main(command(what)) == 0
     said = capsys.readouterr().out
     assert "vectors.txt" in said
-    assert "run: tables, claims.csv, figures/ and run.json" in said
+    assert "run: report.html, tables, claims.csv, figures/, run.json" in said
     assert "center is Center()" in said
     rows = table(folder / "run" / f"{what}.csv")
     assert {row["space"] for row in rows} == {"baseline", "center", "global"}
@@ -195,7 +195,7 @@ def test_claims_are_on_the_scale_of_the_tables(folder: Path, capsys: pytest.Capt
 
 
 def test_two_clusters(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["analyze", "clusters", "--model", "vectors.txt", "--corpus", "text.txt", "--format", "words", "--quiet"]
+    asked = ["analyze", "clusters", "--model", "vectors.txt", "--corpus", "text.txt", "--format", "words"]
     assert main([*asked, "--clusters", "2", "--points", "100", "--out", "run"]) == 0
     said = capsys.readouterr().out
     assert not re.search(r"\bnan\b", said)
@@ -208,7 +208,7 @@ def test_two_clusters(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_methods_as_evaluate_has_them(folder: Path) -> None:
     named = ["--method", "cluster:clusters=4,components=1,iterations=3", "--method", "standardize+all-but-the-top"]
-    asked = ["analyze", "clusters", "--model", "vectors.txt", *ASKED["clusters"], "--seed", "3", "--quiet"]
+    asked = ["analyze", "clusters", "--model", "vectors.txt", *ASKED["clusters"], "--seed", "3"]
     assert main([*asked, *named, "--out", "run"]) == 0
     told = {row["space"]: row["repair"] for row in table(folder / "run" / "spaces.csv")}
     assert told == {

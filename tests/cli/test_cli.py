@@ -166,9 +166,9 @@ def test_several_models_have_a_folder_each_and_figures_together(
     static = tmp_path / "static.txt"
     static.write_text("the 1 2\nriver 0.5 1\nrose 1 -1\nand 3 1\na 0 1\n")
     out = tmp_path / "runs"
-    arguments = ["--corpus", text, "--min-contexts", 3, "--points", 200, "--mev-words", 5, "--out", out, "--quiet"]
+    arguments = ["--corpus", text, "--min-contexts", 3, "--points", 200, "--mev-words", 5, "--out", out]
     status, said, err = run("measure", "--model", model, twin, static, *arguments)
-    assert (status, err) == (0, "")
+    assert status == 0, err
     names = [path.name for path in out.iterdir() if path.name not in ("figures", "report.html", "static.txt")]
     assert len(names) == 2  # equal names, told apart by their folders
     assert all(name.endswith("-tiny") for name in names)
@@ -592,12 +592,12 @@ def test_output_that_cannot_be_printed(text: Path, tmp_path: Path) -> None:
     static.write_text("the 1 3\nriver -2 1\nrose 0.5 1\n")
     script = tmp_path / "runner.py"
     script.write_text(RUNNER)
-    arguments = ["measure", "--model", static, "--corpus", text, "--quiet", "--out", tmp_path / "run"]
+    arguments = ["measure", "--model", static, "--corpus", text, "--out", tmp_path / "run"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, script, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "No space left on device" in done.stderr
+    assert "No space left on device" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
     assert (tmp_path / "run" / "layers.csv").exists()  # the run itself is whole

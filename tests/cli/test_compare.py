@@ -80,6 +80,53 @@ def test_a_difference_is_found_and_none_is_not(tmp_path: Path) -> None:
     assert all(row["p"] == 1 for row in itself.rows if row["measure"] == "self_similarity")
 
 
+def test_what_has_no_number_is_a_dash_and_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No kept occurrences in one run: its MEV is undefined, and nothing is said of a difference."""
+    monkeypatch.chdir(tmp_path)
+    made_run(Path("a"), name="one", layers=["0", "1"], shift=0.0)
+    made_run(Path("b"), name="two", layers=["0", "1"], shift=0.05, seed=1)
+    import pyarrow.parquet as parquet
+
+    columns = parquet.read_table("b/words.parquet").to_pydict()
+    nothing = {name: [None] * 120 for name in ("mev", "mev_centered")}
+    write_parquet(Path("b/words.parquet"), columns | {name: np.full(120, np.nan) for name in nothing})
+    table: dict[str, Any] = dict(read_csv(Path("b/layers.csv")))
+    for row, measure in enumerate(table["measure"]):
+        if measure == "anisotropy":
+            table["value"][row] = table["n"][row] = ""  # its interval is still there
+    write_csv(Path("b/layers.csv"), table)
+
+    assert main(["compare", "a", "b", "--out", "c"]) == 0
+    said = capsys.readouterr().out
+    assert "nan" not in said.lower()
+    assert "No difference in 10 of 24 rows, since a side has no number there: mev, mev centered, anisotropy." in said
+    assert "c: report.html, compare.csv" in said
+    assert "report.html" in {path.name for path in Path("c").iterdir()}
+    shown = [line for line in said.splitlines() if "mev, adjusted" in line or "anisotropy" in line]
+    assert [line.count(" - ") >= 3 for line in shown[:2]] == [True, True]
+    found = lb.compare("a", "b")
+    without = [row for row in found.rows if row["measure"] in ("mev", "mev_centered", "anisotropy")]
+    assert len(without) == 10
+    assert all(row["real"] is None for row in without)
+    assert all(np.isnan([row["difference"], row["p_holm"], row["low"]]).all() for row in without)
+    # what is undefined is not counted among the tests
+    rest = [row for row in found.rows if np.isfinite(row["p"])]
+    assert [row["p_holm"] for row in rest] == pytest.approx(significance.holm([row["p"] for row in rest]))
+    assert "mev" not in " ".join(found.sentences()[:-1])
+
+
+def test_a_notebook_shows_the_numbers_alone(tmp_path: Path) -> None:
+    made_run(tmp_path / "a", name="one", layers=["0", "1"], shift=0.0)
+    made_run(tmp_path / "b", name="two", layers=["0", "1"], shift=0.05, seed=1)
+    columns, count = lb.compare(tmp_path / "a", tmp_path / "b").head(3)
+    assert count == 24
+    assert list(columns)[:6] == ["measure", "part", "layer", "a", "b", "difference"]
+    assert "test" not in columns
+    assert columns["layer"] == ["0", "1", "0"]
+
+
 def test_words_are_paired_by_name(tmp_path: Path) -> None:
     """The same values in another order, with words that the other lacks: nothing differs."""
     made_run(tmp_path / "a", name="one", layers=["0"], shift=0.0)

@@ -28,7 +28,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.chdir(tmp_path)
     Path("sample").write_text("Something else.\n", encoding="utf-8")
     for _ in range(2):  # it may be run again
-        assert main(["demo", "--out", "demo", "--quiet"]) == 0
+        assert main(["demo", "--out", "demo"]) == 0
         said = capsys.readouterr().out
         assert "limbeck measure --model mini-bert mini-gpt2 mini-elmo --corpus sample --out demo\n" in said
         for name in MINIATURES:

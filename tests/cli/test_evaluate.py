@@ -163,7 +163,7 @@ def test_layers_and_averages(run: Run, tmp_path: Path) -> None:
 
 
 def test_small_sets_are_shown_but_make_no_mean(run: Run, data: Path, tmp_path: Path) -> None:
-    given = ("mini-bert", "--tasks", "sts-b,sts-b-dev", "--data", data, "--draws", 10, "--quiet")
+    given = ("mini-bert", "--tasks", "sts-b,sts-b-dev", "--data", data, "--draws", 10)
     status, said, _ = run(*given, "--out", tmp_path / "out")
     assert status == 0
     assert "mean over tasks" not in said.replace("the mean over tasks", "")
@@ -210,7 +210,7 @@ def test_repairs_of_one_name_stay_apart(run: Run, data: Path, vectors: Path, tmp
     lb.repair.save(fitted, tmp_path / "center")
     given = (vectors, "--tasks", "sts-b", "--data", data, "--repair", tmp_path / "center")
     given += ("--transductive", "--method", "center")
-    status, said, told = run(*given, "--draws", 10, "--quiet", "--out", tmp_path / "out")
+    status, said, told = run(*given, "--draws", 10, "--out", tmp_path / "out")
     assert status == 0, told
     scores = read_csv(tmp_path / "out" / "scores.csv")
     first = {name: float(scores["value"][scores["target"].index(name)]) for name in scores["target"]}

@@ -15,7 +15,7 @@ import tiny_models
 from made import as_jsonl, sentences
 
 from limbeck.cli import build_parser, main
-from limbeck.cli.output import as_json, console, fitted
+from limbeck.cli.output import as_json, console, fitted, recorded
 from limbeck.tables import read_csv
 
 
@@ -89,6 +89,70 @@ def test_numbers_that_json_does_not_have() -> None:
     assert json.loads(as_json(made)) == {"a": None, "b": [1.0, None], "c": "x", "d": [1, {"e": 0.5}], "f": True}
 
 
+def test_text_stays_text_and_numbers_are_numbers() -> None:
+    """A word may look like a number; only what stands in a column of numbers is one."""
+    from rich.table import Table
+
+    table = Table(title="words")
+    table.add_column("word")
+    table.add_column("layer", justify="right")
+    for name in ("n", "cosine", "interval"):
+        table.add_column(name, justify="right")
+    table.add_row("nan", "0", "1,234", "+0.50", "[0.1, 0.2]")
+    table.add_row("1_000", "table", "7", "nan", "-")
+    table.add_row("inf", "12", "1_000", "1e-05", "")
+    table.add_row("1e5", "-1", "12,34", "-0.0", "infinity")
+    with recorded(True) as told:
+        console().print(table)
+    (found,) = json.loads(as_json(told))["tables"]
+    assert [row["word"] for row in found["rows"]] == ["nan", "1_000", "inf", "1e5"]
+    assert [row["layer"] for row in found["rows"]] == ["0", "table", "12", "-1"]
+    assert [row["n"] for row in found["rows"]] == [1234, 7, "1_000", "12,34"]
+    assert [row["cosine"] for row in found["rows"]] == [0.5, None, 1e-5, 0.0]
+    assert [row["interval"] for row in found["rows"]] == ["[0.1, 0.2]", None, None, "infinity"]
+    assert isinstance(found["rows"][0]["n"], int)
+
+
+def test_a_file_name_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        told = as_json({"out": Path("text-\udcff.txt"), "word": "thé"})
+    assert json.loads(told) == {"out": "text-\udcff.txt", "word": "thé"}
+    told.encode("ascii")  # it can be printed
+
+
+# quiet
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_quiet_is_silent(model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where files hold the result nothing is printed; errors, and what is nowhere else, are."""
+    source = ["--model", str(model), "--corpus", str(text), "--quiet"]
+    for command in (
+        ["measure", *source, "--out", str(tmp_path / "a")],
+        ["measure", *source, "--layers", "1", "--out", str(tmp_path / "b")],
+        ["encode", *source, "--out", str(tmp_path / "kept")],
+        ["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "compared"), "--quiet"],
+        ["report", str(tmp_path / "a"), "--out", str(tmp_path / "page.html"), "--quiet"],
+        ["plan", "--quiet", "--to", str(tmp_path / "plan.toml"), "measure", *source[:-1], "--out", "x"],
+    ):
+        assert main(command) == 0, command
+        said = capsys.readouterr()
+        assert (said.out, said.err) == ("", ""), command
+    assert main(["measure", *source, "--out", str(tmp_path / "a")]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("limbeck: ")
+    for command in (
+        ["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--quiet"],
+        ["measure", *source, "--out", str(tmp_path / "new"), "--dry-run"],
+        ["models", "--quiet"],
+    ):
+        assert main(command) == 0
+        said = capsys.readouterr()
+        assert said.out.strip(), command
+        assert said.err == "", command
+
+
 # windows
 
 
@@ -126,6 +190,55 @@ def test_a_table_that_fits_stays_whole() -> None:
     table = wide_table()
     assert fitted(table, 120) == [table]  # type: ignore[arg-type]
     assert len(fitted(table, 60)) == 2  # type: ignore[arg-type]
+
+
+def test_lines_fit_the_window_and_stay_whole_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"a line of many words, 95 % of which fit, and {'a/path/that-is/' * 5}run: report.html"
+    monkeypatch.delenv("COLUMNS", raising=False)
+    console().print(line, markup=False, soft_wrap=True)
+    assert capsys.readouterr().out == line + "\n"
+    for width in (25, 40, 60):
+        said = printed_line(line, width, monkeypatch, capsys)
+        assert " ".join(said) == line  # nothing is lost, and a path is not broken
+        assert all(len(part) <= width or "/" in part for part in said)
+        assert not any(part.startswith("%") for part in said)
+
+
+def printed_line(
+    line: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(width))
+    console().print(line, markup=False, soft_wrap=True)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_help_fits_the_window(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every command: what is wider is a command, a line of a file or one long word; no word of the text is lost."""
+    (several,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for name in ["", *several.choices]:
+        told = {}
+        for columns in (width, 200):
+            monkeypatch.setenv("COLUMNS", str(columns))
+            with pytest.raises(SystemExit):
+                main([*filter(None, [name]), "--help"])
+            told[columns] = capsys.readouterr().out
+        for line in told[width].splitlines():
+            copied = any(mark in line for mark in ("limbeck", " --", "[--", '{"', " = ", "\\"))
+            assert len(line) <= width or copied or len(line.split()) == 1, f"{name}: {line}"
+        text = {columns: said[said.rindex("traceback") :] for columns, said in told.items() if name}
+        assert not text or text[width].split()[5:] == text[200].split()[5:]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_of_another_time(encoding: str) -> None:
+    """Characters that it does not have are question marks."""
+    command = [sys.executable, "-m", "limbeck", "compare", "--help"]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
+    assert done.returncode == 0, done.stderr.decode()
+    assert "--layers A:B,?" in done.stdout.decode(encoding)
 
 
 def test_no_colour_without_a_terminal_or_with_no_color() -> None:

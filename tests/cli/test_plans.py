@@ -141,7 +141,7 @@ def test_merge_as_typed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["measure", *SOURCE, *settings, "--part", f"{number}/2", "--out", f"parts/{number}"]) == 0
     assert main(["measure", *SOURCE, *settings, "--out", "whole"]) == 0
     capsys.readouterr()
-    assert main(["merge", "parts/1", "parts/2", "--out", "merged", "--quiet"]) == 0
+    assert main(["merge", "parts/1", "parts/2", "--out", "merged"]) == 0
     assert "merged: " in capsys.readouterr().out
     mine, theirs = read_csv(here / "merged/layers.csv"), read_csv(here / "whole/layers.csv")
     values = ([float(value or 0) for value in table["value"]] for table in (mine, theirs))

@@ -62,7 +62,7 @@ def test_repair_then_measure_and_encode(run: Run, model: Path, text: Path, tmp_p
     assert sorted(path.name for path in (tmp_path / "r" / "repairs").iterdir()) == ["0.safetensors", "2.safetensors"]
     assert (tmp_path / "r" / "figures").is_dir()
     # the same vectors, repaired inside another pass
-    measured = ("--min-contexts", 3, "--points", 100, "--quiet")
+    measured = ("--min-contexts", 3, "--points", 100)
     status, out, err = run(
         "measure", *source, *measured, "--layers", "0,2", "--repair", tmp_path / "r", "--out", tmp_path / "m"
     )
@@ -92,7 +92,7 @@ def test_kept_vectors_and_a_chain(run: Run, model: Path, text: Path, tmp_path: P
     run("encode", "--model", model, "--corpus", text, "--out", tmp_path / "kept", "--keep", "float32", "--quiet")
     status, out, err = run(
         "repair", "--vectors", tmp_path / "kept", "--method", "center+whiten", "--min-contexts", 3,
-        "--local-points", 0, "--out", tmp_path / "r", "--quiet",
+        "--local-points", 0, "--out", tmp_path / "r",
     )  # fmt: skip
     assert status == 0, err
     assert "center + whiten" in out
@@ -110,7 +110,7 @@ def test_a_table(run: Run, tmp_path: Path) -> None:
     assert f"repaired vectors: {tmp_path / 'r' / 'vectors' / 'table.txt'}" in out
     status, out, err = run(
         "repair", "--model", tmp_path / "table.txt", "--method", "whiten", "--counts", tmp_path / "counts",
-        "--weights", "frequency", "--out", tmp_path / "zipf", "--quiet",
+        "--weights", "frequency", "--out", tmp_path / "zipf",
     )  # fmt: skip
     assert status == 0, err
     assert "log frequency" in out
@@ -127,7 +127,7 @@ def test_dry_run(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
 
 
 def test_resume(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
-    command = ("repair", "--model", model, "--corpus", text, *CLUSTERED, "--layers", "1", "--quiet")
+    command = ("repair", "--model", model, "--corpus", text, *CLUSTERED, "--layers", "1")
     assert run(*command, "--out", tmp_path / "r")[0] == 0
     assert run(*command, "--out", tmp_path / "r")[2].endswith(
         "it already holds a run: --existing replace, or another --out.\n"

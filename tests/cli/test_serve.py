@@ -138,6 +138,24 @@ def test_answers(server: int) -> None:
     assert b"polyline" in body
 
 
+def test_a_picture_has_no_key_of_a_line_that_is_not_there(folder: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = parquet.read_table(folder / "words.parquet").to_pydict()
+    columns["mev"] = [
+        float("nan") if word == "bank" else value for word, value in zip(columns["word"], columns["mev"], strict=True)
+    ]
+    own = folder.parent / "some"
+    own.mkdir()
+    (own / "run.json").write_bytes((folder / "run.json").read_bytes())
+    parquet.write_table(pyarrow.table(columns), own / "words.parquet")
+    table = WordTable(own)
+    assert "mev" not in table.picture("bank")
+    assert "self similarity" in table.picture("bank")
+    assert "mev" in table.picture("w0")
+
+
 @pytest.mark.parametrize(
     "path",
     [

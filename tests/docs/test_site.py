@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -53,11 +54,30 @@ class Links(HTMLParser):
             self.loaded.append(str(given.get("href")))
 
 
+def build(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    """As `make docs` does it."""
+    (options,) = re.findall(r"/mkdocs (build .*?) \$\(ARGS\)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    command = [sys.executable, "-m", "mkdocs", *options.split(), "--site-dir", str(site)]
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=quiet)
+
+
+@pytest.mark.parametrize("link", ["other.md", "other.md#there", "nowhere.md", "other.md#nowhere"])
+def test_a_broken_link_fails(link: str, tmp_path: Path) -> None:
+    """The twin: a small site with our rules for links, one of which may lead nowhere."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    rules = text[text.index("\nvalidation:") : text.index("\nnav:")]
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: small\nplugins: []\n{rules}", encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text(f"# Here\n\n[a link]({link})\n", encoding="utf-8")
+    (tmp_path / "docs" / "other.md").write_text("# Other\n\n## There\n", encoding="utf-8")
+    done = build(tmp_path, tmp_path / "site")
+    assert (done.returncode == 0) == ("nowhere" not in link), done.stderr
+
+
 def test_the_site_is_whole_and_asks_nobody(tmp_path: Path) -> None:
     """`make docs` refuses a broken link; this goes through the pages that came of it, anchors and all."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
-    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=quiet)
+    done = build(ROOT, tmp_path / "site")
     assert done.returncode == 0, done.stderr
     pages = {path: Links(path.read_text(encoding="utf-8")) for path in (tmp_path / "site").rglob("*.html")}
     assert len(pages) > 40
@@ -72,8 +92,9 @@ def test_the_site_is_whole_and_asks_nobody(tmp_path: Path) -> None:
             assert target.exists(), f"{page.name}: {link}"
             if parts.fragment and target in pages and not parts.fragment.startswith("__"):
                 assert unquote(parts.fragment) in pages[target].anchors, f"{page.name}: {link}"
-    reference = (tmp_path / "site" / "api" / "measures.html").read_text(encoding="utf-8")
-    assert "self_similarity" in reference
+    for name, places in {page: building.public_names(page) for page in building.REFERENCE.values()}.items():
+        page = tmp_path / "site" / "api" / f"{name.rpartition('.')[2]}.html"
+        assert set(places.values()) <= pages[page].anchors, name  # the docstrings of all of them came out
 
 
 def test_links_are_taken_along() -> None:
@@ -92,6 +113,8 @@ def test_docstrings_become_lists_and_code() -> None:
     assert made == "What it is.\n\n- `a, b`: two things, told\n- `c`: one\n\n\n\n```python\n>>> 1 + 1\n2\n```"
     formula = "The mean.\n\n    (a − b) / n"
     assert building.listed(formula) == formula
+    assert building.listed("How.\n\nmade = f(1)\ng(made)") == "How.\n\n```python\nmade = f(1)\ng(made)\n```"
+    assert building.listed("words") == "words"
 
 
 def test_everything_in_the_navigation_is_there() -> None:
@@ -103,14 +126,24 @@ def test_everything_in_the_navigation_is_there() -> None:
     assert "font: false" in text
 
 
-def test_the_reference_names_what_exists() -> None:
-    for _, modules in building.REFERENCE.values():
-        for name in modules:
-            module, _, last = name.rpartition(".")
-            found = importlib.util.find_spec(name) if last.islower() and _is_module(name) else None
-            assert found is not None or hasattr(importlib.import_module(module), last), name
+def test_the_reference_has_every_public_name() -> None:
+    """What `limbeck` and its packages name as theirs stands on a page, under that name, and says what it is."""
+    import limbeck as lb
 
-
-def _is_module(name: str) -> bool:
-    path = ROOT / "src" / Path(*name.split("."))
-    return path.with_suffix(".py").exists() or path.is_dir()
+    pages = set(building.REFERENCE.values())
+    for name in lb.__all__:
+        one = getattr(lb, name)
+        if inspect.ismodule(one):
+            assert one.__name__ in pages, name
+    for package in pages:
+        found = building.public_names(package)
+        page = building.reference_page(package)
+        module = importlib.import_module(package)
+        assert module.__doc__, package
+        for name in module.__all__:
+            one = getattr(module, name)
+            if inspect.isclass(one) or inspect.isfunction(one):
+                assert inspect.getdoc(one), f"{package}.{name}"
+                where, _, own = found[name].rpartition(".")
+                assert getattr(importlib.import_module(where), own) is one
+                assert f"heading: {package}.{name}\n" in page

@@ -37,7 +37,7 @@ def rows_of(path):
 def test_all_that_is_written(data, tmp_path, capsys):
     out = tmp_path / "out"
     given = ["evaluate", "mini-bert", "--tasks", "classify", "--data", str(data), "--max-train", "40", "--starts", "2"]
-    assert main([*given, "--epochs", "3", "--draws", "50", "--quiet", "--out", str(out)]) == 0
+    assert main([*given, "--epochs", "3", "--draws", "50", "--out", str(out)]) == 0
     rows = rows_of(out / "classify.csv")
     assert [row["setting"] for row in rows] == ["baseline", "global", "cluster"]
     assert {(row["target"], row["task"], row["metric"], row["split"]) for row in rows} == {

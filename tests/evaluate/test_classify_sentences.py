@@ -215,7 +215,7 @@ def files(tmp_path):
     return paths
 
 
-QUICK = ["--runs", "2", "--epochs", "4", "--draws", "100", "--quiet"]
+QUICK = ["--runs", "2", "--epochs", "4", "--draws", "100"]
 
 
 def test_two_files_side_by_side(tmp_path, files, capsys):

@@ -1,9 +1,10 @@
-"""Run folders made of numbers, as `measure` writes them."""
+"""Run folders made of numbers, as `measure` writes them, and a browser to look at their pages."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,19 @@ from limbeck.tables import write_csv, write_parquet
 DIM = 12
 WITH_BASELINE = MEASURES[1:7]
 Writer = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser, without a window."""
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("no Chromium is installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -280,6 +280,87 @@ def test_findings_scores_and_probes_are_those_of_their_files(tmp_path: Path) -> 
     assert probe["contexts"]["down"] == ["2", "10"]  # by number, not by letter
 
 
+def rows_of(path: Path, section: str, table: Mapping[str, Any]) -> list[list[str]]:
+    """A table on the page, as its cells are."""
+    cells, width = column_of(path, section, table["cells"]), len(table["columns"])
+    return [cells[start : start + width] for start in range(0, len(cells), width)]
+
+
+def test_tables_of_runs_and_papers_are_on_the_page(tmp_path: Path) -> None:
+    paper = tmp_path / "paper"
+    (paper / "spaces").mkdir(parents=True)
+    (paper / "findings.json").write_text(json.dumps({"command": "limbeck reproduce p", "paper": {"id": "p"}}))
+    long = {"epoch": list(range(2100)), "word": ["<b>"] * 2100}
+    secret = {"text": ["a secret sentence"]}
+    write_csv(paper / "static.csv", {"word": ["a", "b"], "value": [0.5, None]})
+    write_csv(paper / "spaces" / "epochs.csv", long)
+    write_csv(paper / "spaces" / "layers-examples.csv", secret)
+    scored = tmp_path / "scored"
+    scored.mkdir()
+    (scored / "run.json").write_text(json.dumps({"command": "evaluate"}))
+    write_csv(scored / "tuning.csv", {"clusters": [5, 10], "value": [0.6, 0.7]})
+    write_csv(scored / "epochs.csv", {"epoch": [1], "loss": [0.9]})
+    repaired = tmp_path / "repaired"
+    repaired.mkdir()
+    (repaired / "run.json").write_text(json.dumps({"command": "repair", "name": "m"}))
+    write_csv(repaired / "local.csv", {"layer": ["0"], "clusters": [5], "log10_isotropy": [-1.5]})
+
+    path = report(paper, scored, repaired, out=tmp_path / "page.html")
+
+    static, epochs = section_of(path, "findings")["papers"][0]["tables"]
+    assert (static["name"], static["columns"]) == ("static", ["word", "value"])
+    assert rows_of(path, "findings", static) == [["a", "0.5"], ["b", ""]]
+    assert (epochs["name"], epochs["rows"], epochs["all"]) == ("spaces/epochs", 2000, 2100)
+    assert rows_of(path, "findings", epochs)[-1] == ["1999", "<b>"]
+    [made] = section_of(path, "scores")["made"]
+    assert [table["name"] for table in made["tables"]] == ["tuning", "epochs"]
+    assert rows_of(path, "scores", made["tables"][0]) == [["5", "0.6"], ["10", "0.7"]]
+    [clustered] = section_of(path, "space")["clustered"]
+    assert rows_of(path, "space", clustered["tables"][0]) == [["0", "5", "-1.5"]]
+    packs = [
+        zlib.decompress(base64.b64decode(own)) for name, own in Elements.of(path).scripts.items() if "pack" in name
+    ]
+    assert not any(b"a secret sentence" in own for own in packs)  # sentences stay in the folder
+
+
+def test_losses_and_scores_of_distilling_are_shown(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    score = {"task": "men", "metric": "spearman", "value": 0.5, "low": 0.4, "high": None, "n": 9, "coverage": 1.0}
+    (run / "run.json").write_text(json.dumps({"command": "distill", "method": "x2static", "scores": [score]}))
+    write_csv(run / "losses.csv", {"progress": [1.5, 0.5, 1.0], "loss": [5.0, 7.0, 6.0]})  # shards in any order
+    path = report(run, out=tmp_path / "page.html")
+    [trained] = section_of(path, "training")["runs"]
+    assert trained["loss"] == {"x": [0.5, 1.0, 1.5], "y": [7.0, 6.0, 5.0], "unit": "epochs"}
+    [row] = section_of(path, "scores")["rows"]
+    assert (row["target"], row["value"], row["high"]) == ("run", 0.5, None)
+
+
+def test_a_comparison_says_what_it_found(tmp_path: Path) -> None:
+    (tmp_path / "compared").mkdir()
+    (tmp_path / "compared" / "run.json").write_text(json.dumps({"command": "compare", "runs": ["a", "b"]}))
+    (tmp_path / "compared" / "compare.json").write_text(
+        json.dumps({"kind": "measure", "a": "first", "b": "second", "sentences": ["b is higher."]})
+    )
+    rows = [
+        ("mev", "adjusted", "0", "0", 0.1, 0.05, 0.15, True),
+        ("mev", "adjusted", "1", "1", None, None, None, None),
+        ("isoscore", "value", "0", "0", 0.2, None, None, None),
+    ]
+    names = ("measure", "part", "layer_a", "layer_b", "difference", "low", "high", "real")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    write_csv(tmp_path / "compared" / "compare.csv", columns)
+    section = section_of(report(tmp_path / "compared", out=tmp_path / "page.html"), "analyses")
+    [run] = section["runs"]
+    assert (section["title"], run["sentences"]) == ("Comparisons", ["b is higher."])
+    assert (run["sides"], run["layers"]) == (["first", "second"], True)
+    told = [(row["title"], row["layer_a"], row["difference"], row["real"]) for row in run["differences"]]
+    assert told == [
+        ("Maximum explainable variance, adjusted", "0", 0.1, True),
+        ("IsoScore", "0", 0.2, None),
+    ]
+
+
 def test_spaces_before_and_after_a_repair_stand_side_by_side(word_run: Callable[..., Path], tmp_path: Path) -> None:
     words, layers = ["bank", "the", "river"], ["0", "1", "2"]
     folder = tmp_path / "repaired"
@@ -439,6 +520,44 @@ def test_runs_of_one_name_are_told_apart(write_run: Writer, tmp_path: Path) -> N
     assert len(set(names)) == 3
     assert names[2] == "gpt"
     assert all(name.startswith("bert (") for name in names[:2])
+
+
+def test_no_two_runs_have_one_name_whatever_their_kinds(write_run: Writer, tmp_path: Path) -> None:
+    """A name is the key of a colour and of the box that hides a run."""
+    runs = [write_run("bert", name="bert")]
+    for folder, command in (("here/bert", "probe"), ("there/bert", "probe"), ("bert", "evaluate")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "run.json").write_text(json.dumps({"command": command, "model": "bert"}))
+        runs.append(tmp_path / folder)
+    path = report(*runs, out=tmp_path / "page.html")
+    names = [card["name"] for card in section_of(path, "overview")["cards"]]
+    assert names == ["bert (measure)", "bert (probe, here)", "bert (probe, there)", "bert (evaluate)"]
+    assert sorted(data_of(path)["names"]) == sorted(names)
+
+
+def test_a_card_tells_model_and_data_and_each_fact_once(tmp_path: Path) -> None:
+    accounts: dict[str, dict[str, Any]] = {
+        "repair": {"name": "m", "method": "center", "settings": {"method": "center"}, "source": {"encoder": "x/bert"}},
+        "evaluate": {"settings": {"method": ["center", "whiten"]}, "targets": [{"name": "bert"}, {"name": "bert"}]},
+        "probe": {"model": "bert", "facts": {"data": {"paths": ["/home/me/labels.jsonl"]}}},
+        "distill": {"teacher": {"name": "gpt2"}, "text": {"paths": ["/home/me/a.txt", "/home/me/b.txt"]}},
+        "analyze": {"asked": {"what": "tense", "model": ["bert", "gpt2"], "corpus": ["/home/me/text.txt"]}},
+        "compare": {"runs": ["/home/me/one", "/home/me/two"]},
+    }
+    for command, account in accounts.items():
+        (tmp_path / command).mkdir()
+        (tmp_path / command / "run.json").write_text(json.dumps(account | {"command": command}))
+    path = report(*(tmp_path / command for command in accounts), out=tmp_path / "page.html")
+    cards = {card["kind"]: card["facts"] for card in section_of(path, "overview")["cards"]}
+    assert all(len(facts) == len({label for label, _ in facts}) for facts in cards.values())
+    told = {kind: dict(facts) for kind, facts in cards.items()}
+    assert (told["repair"]["method"], told["repair"]["model"]) == ("center", "bert")
+    assert (told["evaluate"]["method"], told["evaluate"]["model"]) == ("center, whiten", "bert")
+    assert (told["probe"]["model"], told["probe"]["data"]) == ("bert", "labels.jsonl")
+    assert (told["distill"]["model"], told["distill"]["text"]) == ("gpt2", "a.txt, b.txt")
+    assert (told["analyze"]["model"], told["analyze"]["text"]) == ("bert, gpt2", "text.txt")
+    assert told["compare"]["compared"] == "one, two"
+    assert "/home/me" not in path.read_text(encoding="utf-8")
 
 
 def test_a_folder_of_runs_is_all_of_them_in_the_order_they_were_made(write_run: Writer, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,20 +29,8 @@ WAITED = 15_000  # milliseconds for what a fast machine does at once
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if executable is None:
-        pytest.skip("no Chromium is installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of two measured runs, a paper, an evaluation, a probing before and after, and a fine-tuning."""
+    """A page of a run of every kind: two of measure, and a probing before and after fine-tuning."""
     folder = tmp_path_factory.mktemp("page")
     runs = [
         _measured(folder / "a", "first", 0),
@@ -52,6 +40,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _probing(folder / "before", "before"),
         _probing(folder / "after", "after"),
         _finetuning(folder / "tuned"),
+        _repair(folder / "<script>document.title='taken'<"),
+        _analysis(folder / "analysed"),
+        _comparison(folder / "compared"),
+        _distillation(folder / "distilled"),
     ]
     return report(*runs, out=folder / "<b>page & 'more'.html", title="<i>title</i>")
 
@@ -78,7 +70,8 @@ def page(browser: Any, path: Path) -> Iterator[Any]:
 
 def test_all_sections_are_there_and_input_is_text(page: Any) -> None:
     assert page.eval_on_selector_all("main section", "all => all.map(one => one.id)") == [
-        "overview", "findings", "layers", "frequency", "spectrum", "space", "words", "scores", "probes", "training",
+        "overview", "findings", "layers", "frequency", "spectrum", "space", "words", "scores", "probes", "analyses",
+        "training",
     ]  # fmt: skip
     assert page.inner_text("h1") == "<i>title</i>"
     assert page.locator("img, iframe, h1 i").count() == 0
@@ -113,8 +106,13 @@ def test_a_run_can_be_hidden_everywhere(page: Any) -> None:
     box = page.locator('.runs input[data-run="first"]')
     box.uncheck()
     assert keys.all_inner_texts() == [HOSTILE]
-    assert page.locator("#space figure:visible").count() == 1
+    assert page.locator('#space figure[data-figure^="space-"]:visible').count() == 1
     page.locator('.runs input[data-run="first"]').check()
+    assert keys.count() == 2
+    page.get_by_role("button", name="Hide all runs").click()
+    assert page.locator(".runs input:checked").count() == 0
+    assert page.locator("#space figure:visible").count() == 0
+    page.get_by_role("button", name="Show all").click()
     assert keys.count() == 2
 
 
@@ -131,6 +129,9 @@ def test_theme_by_preference_and_by_button(browser: Any, page: Any, path: Path) 
     phone.wait_for_selector("html[data-ready]", state="attached", timeout=WAITED)
     assert phone.evaluate(paper) == dark
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360  # nothing sticks out on a phone
+    phone.evaluate("document.getElementById('probes').scrollIntoView({ behavior: 'instant' })")
+    here = phone.wait_for_selector('nav a[href="#probes"][aria-current="true"]', timeout=WAITED)
+    assert 0 <= here.bounding_box()["x"] <= 360 - here.bounding_box()["width"]  # where one is, is seen
     context.close()
 
 
@@ -252,20 +253,194 @@ def test_controls_of_the_other_sections(page: Any) -> None:
     assert "it is so" in waiting.value.path().read_text(encoding="utf-8")
 
 
-def test_the_keyboard_reaches_everything_and_paper_gets_the_figures(page: Any) -> None:
+#: what a reader would do with every control, done inside the page; downloads are only counted
+WALK = """async () => {
+  const seen = {}, kept = [], pause = () => new Promise(go => setTimeout(go));
+  HTMLAnchorElement.prototype.click = function () { kept.push(this.download); };
+  window.print = () => { seen.print = true; };
+  const count = kind => { seen[kind] = (seen[kind] ?? 0) + 1; };
+  const all = what => [...document.querySelectorAll(what)].filter(one => one.checkVisibility());
+  const change = (control, value) => {
+    control.value = value;
+    for (const name of ['input', 'change']) control.dispatchEvent(new Event(name, { bubbles: true }));
+  };
+  for (let round = 0; round < 3; round++) {  // what is folded may hold something folded
+    for (const fold of all('details:not([open])')) { fold.open = true; count('fold'); }
+    await pause(); await pause();
+  }
+  await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame);
+  for (const select of all('select'))
+    for (const { value } of [...select.options]) { change(select, value); count('choice'); await pause(); }
+  for (const radio of all('input[type=radio]')) { radio.click(); count('radio'); await pause(); }
+  for (const field of all('input[type=search], input[type=number], input[type=range]'))
+    for (const value of field.type === 'search' ? ['w', 'nothing like it', ''] : [field.max || 9, 0]) {
+      change(field, value); count(field.type); await pause();
+    }
+  const boxes = async () => {
+    for (let i = 0; i < all('input[type=checkbox]').length; i++) {
+      all('input[type=checkbox]')[i].click(); count('checkbox'); await pause();  // each is made anew
+    }
+    await new Promise(requestAnimationFrame);
+  };
+  await boxes();
+  const figures = all('figure').map(one => one.dataset.figure), said = all('.nothing').map(one => one.textContent);
+  await boxes();
+  const names = all('figure').map(one => one.dataset.figure);
+  for (const button of all('button')) if (button.isConnected) { button.click(); count('button'); await pause(); }
+  for (let wait = 0; wait < 100 && kept.filter(name => name.endsWith('.png')).length < names.length; wait++)
+    await new Promise(go => setTimeout(go, 50));
+  return { seen, kept, names, figures, said, text: document.body.innerText };
+}"""
+
+
+def test_every_control_works(page: Any) -> None:
+    found = page.evaluate(WALK)
+    seen = found["seen"]
+    least = {"fold": 20, "choice": 15, "radio": 8, "search": 6, "number": 2, "range": 2, "checkbox": 8, "button": 60}
+    assert all(seen[kind] >= count for kind, count in least.items()), seen
+    assert seen["print"]
+    # with all runs hidden a figure is gone, or says why it is empty
+    assert len(found["figures"]) == len(found["said"]), found["figures"]
+    assert all("hidden" in sentence for sentence in found["said"])
+    # with all runs shown again, everything on the page can be taken away
+    kept = [name.rsplit(".", 1) for name in found["kept"]]
+    assert len(found["names"]) > 25
+    forms = {form: [name for name, own in kept if own == form] for form in ("csv", "svg", "png")}
+    for name in found["names"]:
+        safe = re.sub(r"[^\w.-]+", "-", name)
+        assert safe in forms["svg"], name
+        assert safe in forms["png"], name
+        assert safe in forms["csv"], name
+    assert not re.search(r"\bNaN\b|\bundefined\b|\[object|Infinity", found["text"])
+
+
+def test_a_chart_without_numbers_says_why(browser: Any, tmp_path: Path) -> None:
+    """Words in one context each, of which nothing can be said: sentences in the place of empty boxes."""
+    run = _measured(tmp_path / "empty", "empty", 0)
+    names = ("layer", "measure", "value", "baseline", "adjusted", "n", "low", "high", "note")
+    rows = [(layer, "self_similarity", None, 0.4, None, 0, None, None, "no word has 5 contexts") for layer in LAYERS]
+    rows += [(layer, "anisotropy", None, None, None, 0, None, None, "") for layer in LAYERS]
+    write_csv(run / "layers.csv", dict(zip(names, zip(*rows, strict=True), strict=True)))
+    few = {"word": [word for word in ("tea", "milk") for _ in LAYERS], "layer": LAYERS * 2}
+    nothing = np.full(8, np.nan)
+    columns = {"n": [1] * 8, "contexts": [1] * 8, "self_similarity": nothing, "mev": nothing, "mev_baseline": nothing}
+    write_parquet(run / "words.parquet", few | columns)
+    for name in ("neighbors.parquet", "clouds.parquet"):
+        (run / name).unlink()
+    opened = browser.new_page()
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.goto(report(run, out=tmp_path / "page.html").as_uri())
+    opened.wait_for_selector("html[data-ready]", state="attached", timeout=WAITED)
+    similarity = opened.locator('[data-figure="self_similarity"]')
+    assert similarity.locator(".nothing").inner_text() == "Nothing to show: no word has 5 contexts."
+    assert similarity.locator("svg, button:visible").count() == 0
+    assert "it is undefined at every layer" in opened.inner_text('[data-figure="anisotropy"]')
+    assert "Of 0 words" not in opened.inner_text("#words")
+    assert opened.locator("#words .row").first.inner_text().split("\n") == ["tea", "1", "–", "–", "–"]
+    assert opened.locator("#words figure .nothing").count() == 1
+    assert not re.search(r"\bNaN\b|undefined\b(?! at)|Infinity", opened.inner_text("body"))
+    assert wrong == []
+    opened.close()
+
+
+def test_many_curves_have_a_key_that_brings_each_out(browser: Any, tmp_path: Path) -> None:
+    runs = [_measured(tmp_path / f"run{i}", f"run {i}", 0, words=False) for i in range(20)]
+    opened = browser.new_page()
+    opened.goto(report(*runs, out=tmp_path / "page.html").as_uri())
+    opened.wait_for_selector("html[data-ready]", state="attached", timeout=WAITED)
+    figure = opened.locator('[data-figure="self_similarity"]')
+    assert figure.locator(".legend button:visible").count() == 0  # folded, since twenty keys are longer than the figure
+    figure.locator(".legend summary").click()
+    keys = figure.locator(".legend button")
+    assert keys.all_inner_texts() == [f"run {i}" for i in range(20)]
+
+    def faded() -> list[bool]:
+        all_of = "all => all.map(one => +(one.getAttribute('opacity') ?? 1) < 0.5)"
+        return list(figure.locator("[data-series]").evaluate_all(all_of))
+
+    assert not any(faded())
+    keys.nth(4).hover()
+    assert [place for place, one in enumerate(faded()) if not one] == [4]
+    keys.nth(7).focus()
+    opened.keyboard.press("Enter")
+    opened.mouse.move(0, 0)
+    assert [place for place, one in enumerate(faded()) if not one] == [7]
+    assert keys.nth(7).get_attribute("aria-pressed") == "true"
+    opened.keyboard.press("Enter")
+    opened.keyboard.press("Tab")
+    opened.keyboard.press("Escape")
+    box = figure.locator(".drawing svg").bounding_box()
+    opened.mouse.move(box["x"] + 70, box["y"] + 20)
+    assert "and 6 more" in figure.locator(".hint").inner_text()
+    opened.close()
+
+
+def test_level_lines_of_a_probe_look_different(page: Any) -> None:
+    """In context, three bags of words and the majority class: no two of a run are drawn alike."""
+    for run in range(2):
+        lines = page.locator('[data-figure="probes-context"] .drawing [data-series] > path[fill="none"]')
+        dashes = lines.evaluate_all("all => all.map(one => one.getAttribute('stroke-dasharray'))")
+        assert len(dashes) == 10
+        assert len(set(dashes[5 * run : 5 * run + 5])) == 5
+
+
+def test_claims_of_one_name_are_told_apart_by_their_rules(page: Any) -> None:
+    rules = page.locator("#analyses .claims .rule").all_inner_texts()
+    assert rules == ["R² with global removed", "R² with clusters removed"]
+    said = page.locator("#analyses .sentences").inner_text()
+    assert "second is higher than first" in said
+    assert page.locator('[data-figure^="difference-compared-"]').count() == 1
+    assert "*" in page.locator('[data-figure^="difference-compared-"] svg').text_content()
+
+
+def test_tables_of_a_run_can_be_read_and_kept(page: Any) -> None:
+    fold = page.locator('#findings [data-table="spaces/sts"]')
+    assert fold.locator("summary").inner_text() == "spaces/sts: 2 rows"
+    fold.locator("summary").click()
+    assert fold.locator("tbody tr").first.locator("td").all_inner_texts() == [HOSTILE, "0.250"]
+    with page.expect_download() as waiting:
+        fold.get_by_role("button", name="CSV").click()
+    assert waiting.value.path().read_text(encoding="utf-8").splitlines()[2] == "b,0.5"
+    cells = page.locator('[data-figure^="tuning-scored"] svg').first.text_content()
+    assert "global" in cells
+    assert ".71" in cells
+    page.locator("#scores").get_by_label("Show").select_option("loss")
+    assert "loss" in page.locator('[data-figure="epochs-scored-rte"] svg').first.text_content()
+    assert page.locator('[data-figure="local-repaired"] .legend span').all_inner_texts() == ["layer 0", "layer 6"]
+
+
+def test_a_printed_page_has_its_figures_on_white(page: Any) -> None:
+    page.get_by_role("button", name="Switch to dark colours").click()
+    page.evaluate("addEventListener('beforeprint', () => { window.printed = document.documentElement.dataset.theme; })")
+    paper = page.pdf(format="A4")
+    assert paper.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", paper)) >= 4
+    assert page.evaluate("window.printed") == "light"
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert page.locator("button:visible, select:visible, input:visible").count() == 0
+    assert page.locator('[data-figure="self_similarity"] .drawing svg').is_visible()
+
+
+def test_the_keyboard_reaches_everything(page: Any) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     seen = []
-    for _ in range(14):
+    for _ in range(20):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.tagName"))
         assert page.evaluate(outline) != "none"
     assert {"BUTTON", "A", "INPUT"} <= set(seen)
-    page.emulate_media(media="print")
-    assert not page.locator("nav").is_visible()
-    assert page.locator('[data-figure="self_similarity"] .drawing svg').is_visible()
-    assert len(page.pdf()) > 20_000
+    # whatever can be clicked or read can be reached, and is called something
+    unreachable = """all => all.filter(one => one.checkVisibility() && one.tabIndex < 0).map(one => one.outerHTML)"""
+    everything = "button, a, select, input, summary, .wide, .drawing > svg[role=img], .drawing > canvas"
+    assert page.locator(everything).evaluate_all(unreachable) == []
+    nameless = """all => all.filter(one => one.checkVisibility() && !(one.getAttribute('aria-label') || one.innerText
+      || one.labels?.[0]?.innerText || '').trim()).map(one => one.outerHTML)"""
+    assert page.locator(everything).evaluate_all(nameless) == []
 
 
 # --- runs made of numbers -------------------------------------------------------------------------------------------
@@ -277,7 +452,7 @@ def _started(path: Path, **told: Any) -> Path:
     return path
 
 
-def _measured(path: Path, name: str, seed: int) -> Path:
+def _measured(path: Path, name: str, seed: int, *, words: bool = True) -> Path:
     _started(path, command="measure", name=name, dim=8, layers=LAYERS)
     names = ("layer", "measure", "value", "baseline", "adjusted", "n", "low", "high", "note")
     rows = []
@@ -293,6 +468,8 @@ def _measured(path: Path, name: str, seed: int) -> Path:
     places = np.tile(np.arange(8), 4)
     write_parquet(path / "spectra.parquet", by_layer | {"index": places, "centered": 2.0 ** -places.astype(float)})
     write_parquet(path / "dimensions.parquet", by_layer | {"dimension": places, "share": 1.0 / (1 + places)})
+    if not words:
+        return path
     count = len(WORDS)
     by_word = {"word": [word for word in WORDS for _ in LAYERS], "layer": LAYERS * count}
     similarity = np.repeat(np.linspace(0.9, 0.1, count), 4)
@@ -320,6 +497,8 @@ def _paper(path: Path) -> Path:
     ]
     told = {"paper": {"id": "p1999", "title": "A paper", "citation": "A. Author"}, "findings": claims}
     (path / "findings.json").write_text(json.dumps(told))
+    (path / "spaces").mkdir()
+    write_csv(path / "spaces" / "sts.csv", {"target": [HOSTILE, "b"], "value": [0.25, 0.5]})
     return path
 
 
@@ -330,17 +509,72 @@ def _evaluation(path: Path) -> Path:
     write_csv(path / "scores.csv", {"target": ["a", "b"], **same, **numbers})
     compared = {"difference": [0.2], "low": [0.1], "high": [0.3], "p": [0.002], "p_holm": [0.004]}
     write_csv(path / "comparisons.csv", {"task": ["t"], "target": ["b"], "other": ["a"], **compared})
+    grid = [("global", 1, 1, 0.66), ("global", 1, 2, 0.67), ("cluster", 5, 1, 0.70), ("cluster", 5, 2, 0.71)]
+    tuned = dict(zip(("method", "clusters", "components", "value"), zip(*grid, strict=True), strict=True))
+    same_for_all = {"target": ["a"] * 4, "layer": ["3"] * 4, "task": ["dev"] * 4, "metric": ["spearman"] * 4}
+    write_csv(path / "tuning.csv", same_for_all | tuned | {"baseline": [0.6] * 4})
+    epochs = {"target": ["a"] * 4, "task": ["rte"] * 4, "metric": ["accuracy"] * 4, "setting": ["baseline"] * 4}
+    scored = {"seed": [0, 0, 1, 1], "epoch": [1, 2, 1, 2], "loss": [0.9, 0.7, 0.8, 0.6], "held_out": [None] * 4}
+    write_csv(path / "epochs.csv", epochs | scored | {"score": [0.5, 0.6, 0.5, 0.7]})
     return path
 
 
 def _probing(path: Path, name: str) -> Path:
     _started(path, command="probe", model=name)
     more = 0.1 if name == "after" else 0.0
-    same = {"space": ["context"] * 4, "level": ["context"] * 4, "probe": ["mlp"] * 4, "context": ["all"] * 4}
+    same = {"level": ["context"] * 4, "probe": ["mlp"] * 4, "context": ["all"] * 4}
     scored = {"layer": LAYERS, "side": ["test"] * 4, "f1": [0.2, 0.3, 0.4, 0.5], "low": [0.1] * 4, "high": [0.6] * 4}
-    write_csv(path / "scores.csv", same | scored)
+    levels = ["P-model", "P-static", "P-random", "majority"]
+    level: dict[str, list[Any]] = {"level": ["context"] * 4, "probe": ["mlp"] * 4, "context": ["all"] * 4}
+    level |= {
+        "layer": [""] * 4,
+        "side": ["test"] * 4,
+        "f1": [0.1, 0.11, 0.12, 0.13],
+        "low": [None] * 4,
+        "high": [None] * 4,
+    }
+    rows = {"space": ["context"] * 4 + levels} | {key: [*value, *level[key]] for key, value in (same | scored).items()}
+    write_csv(path / "scores.csv", rows)
     classes = {"layer": ["0", "1"] * 2, "class": ["food", "food", "body", "body"]}
-    write_csv(path / "classes.csv", same | classes | {"f1": [0.2 + more, 0.25 + more, 0.3 + more, 0.35 + more]})
+    f1 = {"f1": [0.2 + more, 0.25 + more, 0.3 + more, 0.35 + more]}
+    write_csv(path / "classes.csv", {"space": ["context"] * 4} | same | classes | f1)
+    write_csv(path / "data.csv", {"side": ["train"], "class": [HOSTILE], "words": [4]})
+    return path
+
+
+def _repair(path: Path) -> Path:
+    """Of a hostile folder, which is its name where no other is told."""
+    _started(path, command="repair", name="repaired")
+    numbers = {"layer": ["0", "0", "6", "6"], "clusters": [0, 5] * 2, "log10_isotropy": [-4.0, -1.0, -5.0, -2.0]}
+    write_csv(path / "local.csv", numbers | {"log10_isotropy_one_sign": [None] * 4, "mean_cosine": [0.3, 0.1] * 2})
+    return path
+
+
+def _analysis(path: Path) -> Path:
+    same = {"verdict": "held", "text": "bias shrinks", "model": "first", "layer": "3", "value": 0.3, "why": HOSTILE}
+    rules = ("R² with global removed", "R² with clusters removed")
+    _started(path, command="analyze", claims=[{**same, "rule": rule} for rule in rules])
+    write_csv(path / "frequency.csv", {"layer": ["0"], "r2": [0.3]})
+    return path
+
+
+def _comparison(path: Path) -> Path:
+    _started(path, command="compare", runs=["first", "second"])
+    rows = [
+        ("anisotropy", "value", "0", "0", 0.2, 0.1, 0.3, True),
+        ("anisotropy", "value", "1", "1", None, None, None, None),
+    ]
+    names = ("measure", "part", "layer_a", "layer_b", "difference", "low", "high", "real")
+    write_csv(path / "compare.csv", dict(zip(names, zip(*rows, strict=True), strict=True)))
+    told = {"sentences": ["anisotropy: second is higher than first at 1 of 2 layers.", HOSTILE]}
+    (path / "compare.json").write_text(json.dumps(told))
+    return path
+
+
+def _distillation(path: Path) -> Path:
+    score = {"task": "men", "metric": "spearman", "value": 0.5, "low": 0.4, "high": 0.6, "n": 9, "coverage": 1.0}
+    _started(path, command="distill", method="x2static", scores=[score])
+    write_csv(path / "losses.csv", {"progress": [0.5, 1.0], "loss": [7.0, 6.0]})
     return path
 
 

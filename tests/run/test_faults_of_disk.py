@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from made import OwnEncoder, as_jsonl, sentences
 
 import limbeck as lb
+from limbeck.accumulators import Moments
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
 from limbeck.run import MeasureSettings
@@ -141,6 +145,8 @@ TYPED = {
     "analyze": ["frequency", "--model", "v.txt", "--corpus", "t.jsonl"],
     "finetune": ["--model", "mini-bert", "--task", "sst2", "--data", "."],
     "merge": ["a", "b"],
+    "evaluate": ["v.txt", "--tasks", "wordsim", "--data", "."],
+    "compare": ["one", "two", "--draws", "10"],
 }
 
 
@@ -151,8 +157,12 @@ def test_two_commands_at_once(
     monkeypatch.chdir(tmp_path)
     Path("t.jsonl").write_text(as_jsonl(MADE))
     Path("v.txt").write_text("the 1 2 3\nriver 2 1 0\nand 0 1 5\n")
+    Path("EN-RG-65.txt").write_text("the\triver\t3\nthe\tand\t1\nriver\tand\t2\n")
     for name in "ab":
         Path(name).mkdir()
+    if command == "compare":
+        for name, seed in (("one", 0), ("two", 1)):
+            lb.measure(OwnEncoder(), MADE, out=name, settings=replace(SETTINGS, seed=seed))
     with RunFolder("out"):
         status = main([command, *TYPED[command], "--out", "out", "--existing", "replace"])
     told = capsys.readouterr().err
@@ -206,6 +216,29 @@ def test_a_text_that_does_not_stay(tmp_path: Path, command: str, what: str) -> N
     with pytest.raises(InputError, match=f"this file has {what}") as caught:
         readers(text)[command](Meddling(meddle), tmp_path / "out")
     assert str(text) in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_kept_vectors_that_do_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    if kind == "folder":
+        lb.encode(OwnEncoder(), MADE, out=tmp_path / "kept", keep="float32")
+        (file,) = (tmp_path / "kept").glob("0*.npz")
+    else:
+        file = tmp_path / "kept.npz"
+        words = [word for sentence in MADE for word in sentence.words]
+        contexts = [number for number, sentence in enumerate(MADE) for _ in sentence.words]
+        vectors = np.random.default_rng(0).normal(size=(len(words), 6))
+        np.savez(file, vectors=vectors, words=np.array(words), contexts=np.array(contexts))
+    update = Moments.update
+
+    def meddling(self: Any, batch: Any) -> None:
+        os.utime(file, (0, 0))  # somebody has written it
+        update(self, batch)
+
+    monkeypatch.setattr(Moments, "update", meddling)
+    with pytest.raises(InputError, match=rf"{file}: .*this file has changed"):
+        lb.measure(vectors=file if kind == "file" else file.parent, out=tmp_path / "out", settings=SETTINGS)
     assert not (tmp_path / "out").exists()
 
 

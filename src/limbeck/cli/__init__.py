@@ -31,9 +31,10 @@ from limbeck.cli import (
     run,
     serve,
 )
+from limbeck.cli.help import Help
 from limbeck.cli.options import add_common_options
-from limbeck.cli.output import as_json, recorded
-from limbeck.cli.process import prepare_process
+from limbeck.cli.output import as_json, recorded, silenced
+from limbeck.cli.process import prepare_process, print_anything
 from limbeck.cli.torchrun import refuse_torchrun
 from limbeck.errors import LimbeckError
 from limbeck.remote import urls_among
@@ -75,12 +76,13 @@ def build_parser() -> argparse.ArgumentParser:
         prog="limbeck",
         description="Measure the word vectors of language models: how contextual, how isotropic each layer is.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"limbeck {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         own = command.add_parser(commands)
+        own.formatter_class = Help
         own.set_defaults(run=command.run)
         add_common_options(own)
     return parser
@@ -88,10 +90,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it worked, 1 when it could not be done, 2 for wrong usage, 130 when stopped."""
+    print_anything()
     options = build_parser().parse_args(arguments)
     options.typed = list(sys.argv[1:] if arguments is None else arguments)
     prepare_process()
-    with recorded(options.json) as told:
+    with recorded(options.json) as told, silenced(options.quiet and not options.json and _writes(options)):
         status, error = _attempt(options)
     if options.json:
         facts = {"command": options.command, "status": status, **({"error": error} if error else {}), **told}
@@ -101,6 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _give_up_printing()
             return 1
     return status
+
+
+def _writes(options: argparse.Namespace) -> bool:
+    """Whether the result is in files, so that with --quiet nothing need be printed."""
+    if options.command in ("evaluate", "compare"):
+        return options.out is not None
+    return options.command not in ("models", "doctor", "completion", "serve") and not getattr(options, "dry_run", False)
 
 
 def _attempt(options: argparse.Namespace) -> tuple[int, str]:

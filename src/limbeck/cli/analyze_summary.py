@@ -23,8 +23,8 @@ def print_analyses(analyses: Sequence[Analysis], out: Path) -> None:
     for one in analyses:
         for title, columns, rows in TABLES[one.what](one):
             drawn = Drawn(title=f"{one.model}: {title}", title_justify="left")
-            for place, name in enumerate(columns):
-                left = place == 0 or name == "most typical tokens"
+            for name in columns:
+                left = name in ("layer", "most typical tokens")
                 drawn.add_column(name, justify="left" if left else "right", no_wrap=not left)
             for row in rows:
                 drawn.add_row(*row)
@@ -32,7 +32,8 @@ def print_analyses(analyses: Sequence[Analysis], out: Path) -> None:
         for line in [*fitted(one), *claims(one), *left_out(one)]:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         console.print("")
-    console.print(f"{out}: tables, claims.csv, figures/ and run.json", markup=False, highlight=False, soft_wrap=True)
+    told = f"{out}: report.html, tables, claims.csv, figures/, run.json"
+    console.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def structure_table(one: Analysis) -> Iterator[Table]:

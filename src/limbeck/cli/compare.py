@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--draws", type=positive, default=1000, metavar="N", help="of the tests (1000; many tests take more)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write: compare.csv, compare.json, run.json")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder to write: report.html, compare.csv, compare.json"
+    )
     parser.add_argument("--existing", default="fail", metavar="HOW", help="where DIR is there: fail (default), replace")
     return parser
 
@@ -110,7 +113,7 @@ def print_compared(found: Compared, out: Path | None) -> None:
             told = ", ".join(f"{name} ({change:+.2f})" for name, change in words[:6])
             lines.append(f"words whose self-similarity, less anisotropy, {word}s most: {told}")
     if out is not None:
-        lines.append(f"{out}: compare.csv, compare.json, run.json")
+        lines.append(f"{out}: report.html, compare.csv, compare.json, run.json")
     for line in lines:
         to.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -122,7 +125,7 @@ def compared_table(found: Compared) -> Any:
     table = Table(title=told, title_justify="left")
     first, second = ("measure", "layer") if found.kind == "measure" else ("task", "column")
     for name in (first, second, "A", "B", "difference", "95 % interval", "p (Holm)"):
-        table.add_column(name, justify="left" if name in (first, "column") else "right")
+        table.add_column(name, justify="left" if name in (first, "column") else "right", no_wrap="interval" in name)
     shown = [row for row in found.rows if found.kind == "evaluate" or (row["measure"], row["part"]) in SHOWN]
     for place, row in enumerate(shown):
         named = row["measure"] if found.kind == "evaluate" else _named(row)
@@ -137,14 +140,15 @@ def _named(row: Row) -> str:
 
 
 def _cells(row: Row) -> list[str]:
+    """A dash stands where there is no number."""
     same = row["layer_a"] == row["layer_b"]
-    unknown = row["low"] != row["low"]  # NaN
     p = row["p_holm"]
+    mark = " *" if row["real"] else "  "
     return [
         row["layer_a"] if same else f"{row['layer_a']} : {row['layer_b']}",
-        f"{row['a']:.3f}",
-        f"{row['b']:.3f}",
-        f"{row['difference']:+.3f}" + (" *" if row["real"] else "  "),
-        "-" if unknown else f"[{row['low']:+.3f}, {row['high']:+.3f}]",
-        "-" if p != p else "< 0.001" if p < 0.001 else f"{p:.3f}",
+        "-" if math.isnan(row["a"]) else f"{row['a']:.3f}",
+        "-" if math.isnan(row["b"]) else f"{row['b']:.3f}",
+        "-  " if math.isnan(row["difference"]) else f"{row['difference']:+.3f}{mark}",
+        "-" if math.isnan(row["low"]) else f"[{row['low']:+.3f}, {row['high']:+.3f}]",
+        "-" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}",
     ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
-import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from limbeck.cli.output import tell, width
+from limbeck.cli.output import tell, width, wrapped
 from limbeck.encoders.miniatures import MINIATURES
 
 
@@ -36,10 +35,8 @@ def run(options: argparse.Namespace) -> int:
     out: Path = options.out
     check_out(out)
     command = ["measure", "--model", *MINIATURES, "--corpus", SAMPLE, "--out", str(out)]
-    print(
-        "A miniature BERT, GPT-2 and ELMo, trained on the same text, read some 3,000 sentences. This does the same:\n"
-        f"  limbeck {shlex.join(command)}\n"
-    )
+    told = "A miniature BERT, GPT-2 and ELMo, trained on the same text, read some 3,000 sentences. This does the same:"
+    print(f"{wrapped(told)}\n  limbeck {shlex.join(command)}\n", flush=True)  # before the progress, in a file too
     measure = build_parser().parse_args([*command, "--existing", "replace", *["--quiet"] * options.quiet])
     measure.corpus = [str(sample_path())]  # whatever else may be called sample here
     status: int = measure.run(measure)
@@ -58,12 +55,12 @@ def tell_end(out: Path) -> None:
     found = strongest(folders)
     tell(report=page, findings=[{**asdict(one), "strength": one.strength} for one in found])
     if found:
-        print("\nWhat stands out most, by its size over the width of its 95 % interval:")
+        print("\n" + wrapped("What stands out most, by its size over the width of its 95 % interval:"))
     for number, one in enumerate(found, 1):
-        print(textwrap.fill(f"{number}. {one.sentence}", width=width(), subsequent_indent="   "))
-    print(f"\nThe report, to be opened in a browser: {page}")
-    print(f"Figures: {out / 'figures' / 'self_similarity.png'} and its neighbours")
-    print("Your own model and text: limbeck measure --model MODEL --corpus TEXT --out DIR")
+        print(wrapped(f"{number}. {one.sentence}", indent="   ", columns=width()))
+    print("\n" + wrapped(f"The report, to be opened in a browser: {page}"))
+    print(wrapped(f"Figures: {out / 'figures' / 'self_similarity.png'} and its neighbours"))
+    print(wrapped("Your own model and text: limbeck measure --model MODEL --corpus TEXT --out DIR"))
 
 
 def check_out(out: Path) -> None:

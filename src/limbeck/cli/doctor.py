@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import re
 import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, requires, version
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
 from typing import Any
 
-from limbeck.cli.output import tell
+from limbeck import __version__
+from limbeck.cli.output import tell, wrapped
 
 EPILOG = """\
 Tells the versions of everything that matters, the devices that models can run on, and of every extra whether it is
@@ -22,8 +25,9 @@ examples:
   limbeck doctor
   limbeck doctor --json
 """
-REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?[^;]*(?:;(.*))?$")
+REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?([^;]*)(?:;(.*))?$")
 EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
+LEAST = re.compile(r">=\s*(\d+(?:\.\d+)*)")
 FOR_DEVELOPERS = ("dev", "docs", "models")  #: extras that no user of limbeck misses
 #: what an extra is for, in a few words
 PURPOSES = {
@@ -53,29 +57,51 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
+@dataclass(frozen=True)
+class Package:
+    """What limbeck needs or can use: the version, None where it is not installed, and the least that will do."""
+
+    name: str
+    version: str | None
+    least: str = ""
+
+    @property
+    def wanting(self) -> str:
+        """What is wrong with it, if anything is."""
+        if self.version is None:
+            return "missing"
+        return "too old" if self.least and release(self.version) < release(self.least) else ""
+
+    @property
+    def asked(self) -> str:
+        """As pip is asked for it."""
+        return f'"{self.name}>={self.least}"' if self.least else self.name
+
+
 def run(options: argparse.Namespace) -> int:
     base, extras = packages()
     found: dict[str, Any] = {
-        "limbeck": _version("limbeck") or "not installed as a package",
+        "limbeck": version_of("limbeck") or f"{__version__} (not installed as a package)",
         "python": platform.python_version(),
         "system": platform.platform(),
         "cores": os.cpu_count(),
-        "packages": base,
-        "extras": extras,
+        "packages": {one.name: one.version for one in base},
+        "extras": {extra: {one.name: one.version for one in parts} for extra, parts in extras.items()},
         "devices": devices(),
         "miniatures": miniatures(),
         "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / 1e9, 1),
         "hub": hub(),
         "colour": _colour(),
     }
+    found["needed"] = needed(base, found["devices"], found["miniatures"])
     found["remedies"] = remedies(base, extras, found["miniatures"])
     tell(**found)
-    print_found(found)
-    return int(any(one is None for one in base.values()) or not all(found["miniatures"].values()))
+    print_found(found, base, extras)
+    return int(bool(found["needed"]))
 
 
-def packages(declared: list[str] | None = None) -> tuple[dict[str, str | None], dict[str, dict[str, str | None]]]:
-    """Versions of what limbeck needs, and by extra of what it can use; None where it is not installed.
+def packages(declared: list[str] | None = None) -> tuple[list[Package], dict[str, list[Package]]]:
+    """What limbeck needs, and by extra what it can use.
 
     declared  requirements as a package's metadata has them; limbeck's own unless said
     """
@@ -84,17 +110,28 @@ def packages(declared: list[str] | None = None) -> tuple[dict[str, str | None], 
             declared = requires("limbeck") or []
         except PackageNotFoundError:  # run from its source, without an installation
             declared = []
-    base: dict[str, str | None] = {}
-    extras: dict[str, dict[str, str | None]] = {}
+    base: list[Package] = []
+    extras: dict[str, list[Package]] = {}
     for line in declared:
         if not (match := REQUIREMENT.match(line.strip())):
             continue
-        name, condition = match[1], match[2] or ""
-        if not (extra := EXTRA.search(condition)):
-            base[name] = _version(name)
+        least = LEAST.search(match[2])
+        one = Package(match[1], version_of(match[1]), least[1] if least else "")
+        if not (extra := EXTRA.search(match[3] or "")):
+            base.append(one)
         elif extra[1] not in FOR_DEVELOPERS:
-            extras.setdefault(extra[1], {})[name] = _version(name)
+            extras.setdefault(extra[1], []).append(one)
     return base, extras
+
+
+def needed(base: list[Package], devices: list[dict[str, Any]], models: dict[str, bool]) -> list[str]:
+    """What limbeck cannot do without and has not."""
+    found = [one.name if one.wanting == "missing" else f"{one.name} ({one.wanting})" for one in base if one.wanting]
+    if not base:
+        found.append("limbeck as a package")
+    if devices[0]["device"] == "none" and not any(one.name == "torch" and one.wanting for one in base):
+        found.append("a torch that can be loaded")
+    return found + ["miniatures"] * (not all(models.values()))
 
 
 def devices() -> list[dict[str, Any]]:
@@ -130,48 +167,83 @@ def hub() -> str:
     return f"{home}{' (HF_HUB_OFFLINE: only what is there)' if offline else ''}"
 
 
-def remedies(
-    base: dict[str, str | None], extras: dict[str, dict[str, str | None]], models: dict[str, bool]
-) -> dict[str, str]:
-    """What is missing -> the command that gets it."""
-    found = {name: f"pip install {name}" for name, version in base.items() if version is None}
+def remedies(base: list[Package], extras: dict[str, list[Package]], models: dict[str, bool]) -> dict[str, str]:
+    """What is missing or too old -> the command that gets it."""
+    found = {one.name: f"pip install {one.asked}" for one in base if one.wanting}
+    if not base:
+        found["limbeck"] = "pip install -c constraints.txt ."
     for extra, parts in extras.items():
-        if any(version is None for version in parts.values()):
+        if any(one.wanting for one in parts):
             found[f"extra {extra}"] = f'pip install "limbeck[{extra}]"'
     if not all(models.values()):
-        found["miniatures"] = "pip install --force-reinstall --no-deps limbeck"
+        found["miniatures"] = f"pip install --force-reinstall --no-deps {came_from()}"
     return found
 
 
-def print_found(found: dict[str, Any]) -> None:
-    print(f"limbeck {found['limbeck']}, Python {found['python']}, {found['system']}")
-    print(f"cores {found['cores']}, free disk {found['disk_free_gb']} GB, colour {found['colour']}")
-    print(f"hub {found['hub']}")
+def came_from() -> str:
+    """What pip is asked for to get the same limbeck again: the folder it was installed from, or its name."""
+    try:
+        told = json.loads(distribution("limbeck").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return "."
+    return str(told.get("url", "limbeck")).removeprefix("file://")
+
+
+def print_found(found: dict[str, Any], base: list[Package], extras: dict[str, list[Package]]) -> None:
+    _say(f"limbeck {found['limbeck']}, Python {found['python']}, {found['system']}")
+    _say(f"cores {found['cores']}, free disk {found['disk_free_gb']} GB, colour {found['colour']}")
+    _say(f"hub {found['hub']}")
     print("\ndevices (the first is what --device auto takes)")
     for one in found["devices"]:
         memory = f", {one['memory_gb']} GB" if "memory_gb" in one else ""
-        print(f"  {one['device']:8} {one['name']}{memory}")
+        _say(f"  {one['device']:8} {one['name']}{memory}", 11)
     print("\npackages")
-    for name, number in found["packages"].items():
-        print(f"  {name:14} {number or 'MISSING: ' + found['remedies'][name]}")
-    there = [name for name, is_there in found["miniatures"].items() if is_there]
-    print(f"\nminiatures in the package: {', '.join(there) or 'none: ' + found['remedies']['miniatures']}")
-    print("\nextras")
-    for name, parts in found["extras"].items():
-        missing = [part for part, number in parts.items() if number is None]
-        told = ", ".join(f"{part} {number}" for part, number in parts.items() if number)
-        if missing:
-            told = f"missing {', '.join(missing)}: {found['remedies'][f'extra {name}']}"
-        print(f"  {name:14} {told}{f'  ({PURPOSES[name]})' if name in PURPOSES else ''}")
-    needed = [name for name, number in found["packages"].items() if number is None]
-    print(f"\n{'Missing: ' + ', '.join(needed) if needed else 'All that limbeck needs is here.'}")
+    for package in base:
+        told = package.version or ""
+        if package.wanting:
+            told = f"{f'{told} ' * bool(told)}{package.wanting.upper()}: {found['remedies'][package.name]}"
+        _say(f"  {package.name:14} {told}", 17)
+    if not base:
+        _say(f"  not known, limbeck is not installed as a package: {found['remedies']['limbeck']}")
+    lost = [name for name, is_there in found["miniatures"].items() if not is_there]
+    told = f"MISSING {', '.join(lost)}: {found['remedies']['miniatures']}" if lost else ", ".join(found["miniatures"])
+    print()
+    _say(f"miniatures in the package: {told}")
+    if extras:
+        print("\nextras")
+    for name, parts in extras.items():
+        wanting = [f"{one.wanting} {one.name}" for one in parts if one.wanting]
+        told = ", ".join(f"{one.name} {one.version}" for one in parts if one.version)
+        if wanting:
+            told = f"{', '.join(wanting)}: {found['remedies'][f'extra {name}']}"
+        _say(f"  {name:14} {told}{f'  ({PURPOSES[name]})' if name in PURPOSES else ''}", 17)
+    lacking = found["needed"]
+    print()
+    _say(f"Needed: {', '.join(lacking)}" if lacking else "All that limbeck needs is here.")
 
 
-def _version(name: str) -> str | None:
+def _say(line: str, indent: int = 2) -> None:
+    print(wrapped(line, indent=" " * indent))
+
+
+def version_of(name: str) -> str | None:
+    """The version that is installed; "unknown" where its metadata are broken, None where there is none."""
     try:
-        return version(name)
+        return version(name) or "unknown"
     except PackageNotFoundError:
         return None
+    except Exception:  # whatever half a folder raises
+        return "unknown"
+
+
+def release(text: str) -> tuple[int, ...]:
+    """The numbers of a version, to compare by; of one that is not known more than any.
+
+    >>> release("2.13.0+cpu") > release("2.9")
+    True
+    """
+    match = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in match[0].split(".")) if match else (sys.maxsize,)
 
 
 def _colour() -> str:

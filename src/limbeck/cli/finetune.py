@@ -212,6 +212,6 @@ def print_finetuned(found: Finetuned, target: Path) -> None:
         by_layer = found.attention.pooled.mean(1)
         lines.append(f"attention before and after, mean cosine of heads: layer 1 {by_layer[0]:.3f}, "
                      f"layer {len(by_layer)} {by_layer[-1]:.3f}")  # fmt: skip
-    lines.append(f"{target}: a model, its head, tables, figures/ and run.json; use with --model {target}")
+    lines.append(f"{target}: a model, its head, report.html, tables, figures/, run.json; use with --model {target}")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)

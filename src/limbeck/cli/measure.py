@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,7 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from limbeck.remote import brought, put_at
     from limbeck.report import draw, report
 
     need_source(options)
@@ -97,9 +99,13 @@ def run(options: argparse.Namespace) -> int:
         else:
             measure_into(target, model, settings, options)
     if len(models) > 1 and not options.dry_run:
-        draw(targets, options.out / "figures")
+        with ExitStack() as stack:
+            out = stack.enter_context(put_at(options.out))
+            runs = [stack.enter_context(brought(target)) for target in targets]
+            draw(runs, out / "figures")
+            report(*runs, out=out / "report.html")
         print(f"figures with all models: {options.out / 'figures'}")
-        print(f"report with all models: {report(*targets, out=options.out / 'report.html')}")
+        print(f"report with all models: {options.out / 'report.html'}")
     return 0
 
 

@@ -58,7 +58,6 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(made, Path):
         print(f"{options.out}: vectors of {len(options.runs)} parts; use with --vectors {options.out}")
     else:
-        print(
-            f"{options.out}: {made.moments.n:,} occurrences of {len(options.runs)} runs; tables, figures/ and run.json"
-        )
+        told = f"{made.moments.n:,} occurrences of {len(options.runs)} runs"
+        print(f"{options.out}: {told}; report.html, tables, figures/, run.json")
     return 0

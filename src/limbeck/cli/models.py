@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from limbeck.cli.output import tell
+from limbeck.cli.output import tell, width, wrapped
 from limbeck.encoders.miniatures import MINIATURES, Miniature, read_miniature
 
 EPILOG = """\
@@ -20,10 +20,7 @@ examples:
   limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
   limbeck measure --model mini-bert mini-gpt2 mini-elmo --corpus text.txt --out runs/three
 """
-HOW_TO = """
-These:     limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
-Any other: --model takes a name on the Hugging Face hub, a folder, or a file of vectors
-"""
+ANY_OTHER = "--model takes a name on the Hugging Face hub, a folder, or a file of vectors"
 #: figures that say in one number how well a model does its own task, best first -> how they are told
 TOLD = {
     "masked_accuracy": "{:.0%} of hidden pieces found",
@@ -46,7 +43,8 @@ def run(options: argparse.Namespace) -> int:
     found = [read_miniature(name) for name in MINIATURES]
     tell(models=[asdict(one) for one in found])
     print_table(found)
-    print(HOW_TO, end="")
+    print("\nThese:     limbeck measure --model mini-bert --corpus sample --out runs/mini-bert")
+    print(wrapped(f"Any other: {ANY_OTHER}", indent=" " * 11))
     return 0
 
 
@@ -56,8 +54,15 @@ def print_table(found: list[Miniature]) -> None:
         shape, size = f"{one.layers} x {one.width}", f"{one.size / 1e6:.1f} MB"
         rows.append((one.name, one.kind, shape, f"{one.parameters:,}", size, figure_of(one.figures), one.licence))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) > width():  # a model below the other
+        titles, *models = rows
+        for name, *cells in models:
+            print(name)
+            for title, cell in zip(titles[1:], cells, strict=True):
+                print(wrapped(f"  {title:14}  {cell}", indent=" " * 18))
+        return
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print("  ".join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True)).rstrip())
 
 
 def figure_of(figures: Mapping[str, Any]) -> str:

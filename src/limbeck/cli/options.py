@@ -104,7 +104,7 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
     """What every command has; one that a command declares in its own words stays as it is."""
     group = parser.add_argument_group("output")
     for option, told in (
-        ("--quiet", "no progress"),
+        ("--quiet", "print errors only, and what is not written to files"),
         ("--json", "print the result as one JSON object, for programs"),
         ("--debug", "show the whole traceback when something goes wrong"),
     ):

@@ -7,8 +7,10 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 WIDE = 120  #: columns where nobody says how wide the window is, as in a file or a pipe
 SECOND_KEYS = ("layer", "target", "column")  #: second columns that say, with the first, what a row is of
 LONGEST_WORD = 30  #: a longer one, a path say, may be broken
+NAMES = ("layer",)  #: columns of names, whatever they look like: beside layer 0 there is the layer "table"
+NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?P<broken>\.\d+)?(?P<power>e[-+]?\d+)?")
+NOTHING = ("", "-", "nan", "inf", "-inf")  #: what stands in the place of a number
 
 _told: dict[str, Any] | None = None  #: what the command in progress has told for --json; None without it
 
@@ -58,9 +63,22 @@ def recorded(wanted: bool) -> Iterator[dict[str, Any]]:
             told["lines"] = lines
 
 
+@contextmanager
+def silenced(wanted: bool) -> Iterator[None]:
+    """While a command runs: with --quiet, where its result is in files, nothing goes to standard output."""
+    with contextlib.redirect_stdout(io.StringIO()) if wanted else contextlib.nullcontext():
+        yield
+
+
 def as_json(facts: dict[str, Any]) -> str:
     """One object, as every JSON reader takes it: NaN and infinity are null, paths and the like are text."""
-    return json.dumps(_plain(facts), indent=2, ensure_ascii=not _unicode())
+    plain = _plain(facts)
+    text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:  # a terminal of another time, or a file name that is no text
+        text = json.dumps(plain, indent=2, allow_nan=False)
+    return text
 
 
 def console() -> Console:
@@ -78,16 +96,42 @@ def console() -> Console:
                 elif isinstance(thing, Table):
                     for part in fitted(thing, self.width):
                         super().print(part, **how)
+                elif isinstance(thing, str) and how.get("soft_wrap"):
+                    super().print(wrapped(thing), **how)
                 else:
                     super().print(thing, **how)
 
     return Fitting(width=width())
 
 
-def width() -> int:
-    """Columns of the window, which COLUMNS says too; of a file or a pipe 120."""
+def window() -> int | None:
+    """Columns of the window, which COLUMNS says too; None of a file or a pipe."""
     seen = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    return shutil.get_terminal_size((WIDE, 24)).columns if seen else WIDE
+    return shutil.get_terminal_size((WIDE, 24)).columns if seen else None
+
+
+def width() -> int:
+    """Columns of the window, of a file or a pipe 120."""
+    return window() or WIDE
+
+
+def wrapped(line: str, *, indent: str = "", columns: int | None = None) -> str:
+    """A line as several that fit the window, all but the first after `indent`; in a file or a pipe it stays whole.
+
+    It is broken between words alone, so that a path can be copied, and "95 %" is one word. `columns` says how wide the
+    window is whatever there is.
+
+    >>> wrapped("a mean of 95 % of all", columns=13)
+    'a mean of\\n95 % of all'
+    """
+    columns = columns or window()
+    if columns is None or len(line) <= columns:
+        return line
+    one_word = re.sub(r"(?<=\d) (?=%)", "\0", line)
+    filled = textwrap.fill(
+        one_word, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
+    return filled.replace("\0", " ")
 
 
 def fitted(table: Table, most: int) -> list[Table]:
@@ -131,22 +175,33 @@ def least_width(table: Table, place: int) -> int:
 
 
 def table_facts(table: Table) -> dict[str, Any]:
-    """A printed table for a program: its title and rows by column, numbers as numbers."""
+    """A printed table for a program: its title and rows by column, numbers as numbers where a column is of numbers."""
     names = [str(column.header) for column in table.columns]
-    cells = [[_value(str(cell)) for cell in column._cells] for column in table.columns]
+    cells = [
+        [value_of(str(cell), numeric=column.justify == "right" and name not in NAMES) for cell in column._cells]
+        for name, column in zip(names, table.columns, strict=True)
+    ]
     found: dict[str, Any] = {"title": str(table.title)} if table.title else {}
     return {**found, "rows": [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]}
 
 
-def _value(cell: str) -> Any:
-    """A cell as a program wants it."""
+def value_of(cell: str, *, numeric: bool) -> Any:
+    """A cell as a program wants it: text as it is, and in a column of numbers a number, or None for none.
+
+    >>> value_of("1,234", numeric=True), value_of("+0.5", numeric=True), value_of("nan", numeric=True)
+    (1234, 0.5, None)
+    >>> value_of("nan", numeric=False), value_of("0.1 – 0.2", numeric=True)
+    ('nan', '0.1 – 0.2')
+    """
     text = cell.strip()
-    if text in ("", "-"):
+    if not numeric:
+        return cell
+    if text in NOTHING:
         return None
-    try:
-        return float(text) if any(mark in text for mark in ".en") else int(text.replace(",", ""))
-    except ValueError:
+    if not (match := NUMBER.fullmatch(text)):
         return text
+    plain = text.replace(",", "")
+    return float(plain) if match["broken"] or match["power"] else int(plain)
 
 
 def _plain(value: Any) -> Any:
@@ -161,8 +216,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     return str(value) if isinstance(value, Path) or not hasattr(value, "__dict__") else _plain(vars(value))
-
-
-def _unicode() -> bool:
-    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    return encoding.lower().replace("-", "").startswith("utf")

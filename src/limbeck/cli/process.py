@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import os
+import sys
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's mallopt
 _NEVER = 2**31 - 1
+
+
+def print_anything() -> None:
+    """Let a character that the terminal does not have become a question mark, not the end of the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def prepare_process() -> None:

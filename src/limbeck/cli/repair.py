@@ -223,7 +223,7 @@ def print_repaired(found: Repaired, target: Path) -> None:
     lines = [f"{FREQUENCY}: multiple correlation of the first two principal components with it"] if known else []
     if found.dropped:
         lines.append("left out: " + ", ".join(f"{reason} {number:,}" for reason, number in found.dropped.items()))
-    lines.append(f"{target}: repairs/, before/, after/, local.csv, space.csv, figures/ and run.json")
+    lines.append(f"{target}: report.html, repairs/, before/, after/, local.csv, space.csv, figures/, run.json")
     if (target / "vectors").is_dir():
         lines.append(f"repaired vectors: {next((target / 'vectors').iterdir())}")
     lines.append(f"use with --repair {target}")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limbeck.cli.options import add_engine_options
 from limbeck.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ examples:
   limbeck run plan.toml
   limbeck run plan.toml --out runs/again
   limbeck run plan.toml --existing resume
+  limbeck run plan.toml --engine ray --workers 4
 """
 
 
@@ -65,6 +67,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         metavar="HOW",
         help="where folders are there already: fail (default), resume, replace",
     )
+    add_engine_options(parser.add_argument_group("where"))
     parser.add_argument("--quiet", action="store_true", help="no progress")
     return parser
 
@@ -72,9 +75,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     try:
         show = not options.quiet
-        made = run_plan(
-            options.plan, out=options.out, existing=options.existing, progress=show, tell=_say if show else _be_quiet
-        )
+        engine = {name: getattr(options, name) for name in ("engine", "workers", "address", "gpus_per_worker")}
+        told: dict[str, Any] = {"progress": show, "tell": _say if show else _be_quiet}
+        made = run_plan(options.plan, out=options.out, existing=options.existing, **engine, **told)
     except KeyboardInterrupt:
         raise Interrupted("stopped; to go on: the same command with --existing resume.") from None
     for folder in made:
@@ -95,16 +98,23 @@ def run_plan(
     *,
     out: str | Path | None = None,
     existing: str = "fail",
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    gpus_per_worker: float | None = None,
     progress: bool = False,
     tell: Callable[[str], None] = _be_quiet,
 ) -> list[Path]:
     """Run a plan file: one pass over its text for all its consumers; the folders that were written.
 
-    out   folder of consumers that name none of their own, in the place of the plan's
-    tell  a function that is given lines on how far it has come
+    out      folder of consumers that name none of their own, in the place of the plan's
+    engine   "local", or "ray", with its address and GPUs a worker
+    workers  of the engine, in the place of the plan's
+    tell     a function that is given lines on how far it has come
     """
-    from limbeck.cli.options import workers_for
     from limbeck.cli.plan_file import PlanFile, shared_parser
+    from limbeck.cli.running import started
+    from limbeck.run.folder import check_target
     from limbeck.run.plans import run_jobs
 
     file = PlanFile.read(plan)
@@ -116,14 +126,13 @@ def run_plan(
         if not getattr(shared, key):
             file.fail(f"a plan needs a model and a text; {key} is missing")
     jobs = jobs_of(file, out if out is None else Path(out))
-    run_jobs(
-        jobs,
-        lambda: open_reading(shared),
-        existing=existing,
-        workers=workers_for(shared),
-        progress=progress,
-        tell=tell,
-    )
+    for job in jobs:
+        check_target(job.out, existing=existing)  # before anything is started
+    where = {"engine": engine, "address": address, "gpus_per_worker": gpus_per_worker, "dry_run": False}
+    where["workers"] = shared.workers if workers is None else workers
+    with started(argparse.Namespace(**vars(shared) | where)) as processes:
+        how: dict[str, Any] = {"existing": existing, "workers": processes, "progress": progress, "tell": tell}
+        run_jobs(jobs, lambda: open_reading(shared), **how)
     return [job.out for job in jobs]
 
 
@@ -210,14 +219,13 @@ def distill_job(options: argparse.Namespace) -> Job:
 
 def probe_job(options: argparse.Namespace) -> Job:
     from limbeck.cli.probe import probe_settings_of
-    from limbeck.probe.splits import read_words
+    from limbeck.probe.splits import read_lists
     from limbeck.run.plan_jobs import ProbeJob
 
     settings, _ = probe_settings_of(options)
-    lists = {"train": options.train_words, "test": options.test_words}
     opened: dict[str, Any] = {
         "static": options.static,
-        "lists": {side: read_words(path) for side, path in lists.items() if path is not None},
+        "lists": read_lists(options.train_words, options.test_words),
         "probes_of": options.probes,
         "keep_probes": options.keep_probes,
     }

@@ -26,6 +26,7 @@ class Result(Tabular):
     baseline   what chance gives in this space, None where the measure has none
     low, high  95 % interval of value, None where the measure has none
     note       what a reader must know; one a layer where layers differ in it
+    layers     their names, where the measure was made of named ones
     """
 
     measure: str
@@ -35,6 +36,7 @@ class Result(Tabular):
     low: Any = None
     high: Any = None
     note: str | tuple[str, ...] = ""
+    layers: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def adjusted(self) -> Any:
@@ -45,10 +47,10 @@ class Result(Tabular):
         return self.measure
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row a layer, by its place."""
+        """A row a layer, by its name or else by its place."""
         names = [name for name in ("value", "baseline", "adjusted", "low", "high") if getattr(self, name) is not None]
         layers = np.size(self.value)
-        found: dict[str, list[Any]] = {"layer": list(range(layers))}
+        found: dict[str, list[Any]] = {"layer": list(self.layers or range(layers))}
         found |= {name: np.ravel(getattr(self, name)).tolist() for name in names}
         found["n"] = np.broadcast_to(np.asarray(self.n), layers).tolist()
         found["note"] = [self.note] * layers if isinstance(self.note, str) else list(self.note)
@@ -79,8 +81,9 @@ class WordResult(Result):
     baselines: Floats | None = None  # (layers, words) where each word has a baseline of its own
 
     def columns(self) -> dict[str, Any]:
-        """A row a word, with how often it occurs and its value at each layer, by the layer's place."""
-        named = {f"layer_{place}": values for place, values in enumerate(np.atleast_2d(self.values))}
+        """A row a word, with how often it occurs and its value at each layer, by the layer's name or else its place."""
+        values = np.atleast_2d(self.values)
+        named = dict(zip((f"layer_{layer}" for layer in self.layers or range(len(values))), values, strict=True))
         return {"word": list(self.words), "n": self.counts, **named}
 
     def curves(self) -> Curves | None:

@@ -51,6 +51,15 @@ class Compared(Tabular):
         """The table, as compare.csv has it."""
         return {name: [row[name] for row in self.rows] for name in COLUMNS}
 
+    def head(self, rows: int) -> tuple[dict[str, list[Any]], int]:
+        """What fits a notebook: the numbers, without how they were tested."""
+        columns = self.columns()
+        kept = [name for name in columns if name not in ("p", "share", "test", "draws")]
+        if columns["layer_a"] == columns["layer_b"]:
+            kept.remove("layer_b")
+        named = {"layer_a": "layer"} if "layer_b" not in kept else {}
+        return {named.get(name, name): columns[name][:rows] for name in kept}, len(self.rows)
+
     def title(self) -> str:
         return f"{self.b} beside {self.a}"
 
@@ -69,7 +78,16 @@ class Compared(Tabular):
             if row["real"] is not None:
                 groups.setdefault((row["measure"], row["part"]), []).append(row)
         found = [_sentence(self, rows) for rows in groups.values()]
-        return [*found, *self.notes]
+        return [*found, *self.notes, *self.undefined()]
+
+    def undefined(self) -> list[str]:
+        """A note where numbers cannot be laid beside each other, since a side has none."""
+        without = [row for row in self.rows if not math.isfinite(row["difference"])]
+        if not without:
+            return []
+        named = dict.fromkeys(row["measure"].replace("_", " ") for row in without)
+        count = f"{len(without):,} of {len(self.rows):,} rows"
+        return [f"No difference in {count}, since a side has no number there: {', '.join(named)}."]
 
 
 def compare(a: str | Path, b: str | Path, *, layers: str | None = None, draws: int = DRAWS, seed: int = 0) -> Compared:
@@ -129,7 +147,10 @@ def kind_of(folder: Path) -> str:
 
 
 def judged(rows: list[Row]) -> list[Row]:
-    """The same rows with `p_holm` and `real`, over all that have a p."""
+    """The same rows with `p_holm` and `real`, over all that have a p. What has no difference has no p either."""
+    for row in rows:
+        if not math.isfinite(row["difference"]):
+            row["low"] = row["high"] = row["p"] = math.nan
     for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = adjusted
         row["real"] = None if math.isnan(adjusted) else adjusted < ALPHA

@@ -57,6 +57,7 @@ def layers_figure(scores: Sequence[Row], *, model: str) -> Figure:
     levels = [level for level in ("context", "type") if any(row["level"] == level and curved(row) for row in whole)]
     shown = [row for row in whole if row["level"] in levels]
     kinds = list(dict.fromkeys((row["space"], row["probe"]) for row in shown))
+    kinds.sort(key=lambda kind: kind[0] not in BY_LAYER)  # curves first, so that no two of them share a colour
     looks = {kind: look_of(place) for place, kind in enumerate(kinds)}
     several = len({probe for _, probe in kinds} - {"none"}) > 1
     grid = Grid(len(levels), 5.2 if len(levels) == 1 else 4.2, [3.2], titled=len(levels) > 1)
@@ -102,7 +103,7 @@ def contexts_figure(scores: Sequence[Row], *, model: str) -> Figure:
     dashes: dict[str, dict[str, Any]] = {
         name: {"color": COLOURS[place + 1], "linestyle": (0, (5, 2))} for place, name in enumerate(bags)
     }
-    keys: list[Key] = [(f"layer {layer}", line_of([], [], color=colours[axis[layer]])) for layer in layers]
+    keys: list[Key] = [(called(layer), line_of([], [], color=colours[axis[layer]])) for layer in layers]
     keys += [(name, line_of([], [], **look)) for name, look in dashes.items()]
     figure, [axes] = lay_out(
         [],
@@ -143,7 +144,7 @@ def curves_figure(curves: Sequence[Row], *, model: str) -> Figure:
         f"{model}, {first['probe']} on layers in context. Mean cross-entropy of a probe's decision by epoch.",
         grid=(grid := Grid(2, 3.4, [2.8])),
         panels=2,
-        keys=[[(f"layer {layer}", line_of([], [], color=colours[at])) for layer, at in axis.items()]],
+        keys=[[(called(layer), line_of([], [], color=colours[at])) for layer, at in axis.items()]],
     )
     for axes, column, title in zip(panels, ("loss", "dev_loss"), ("Training words", "Development words"), strict=True):
         for layer, at in axis.items():
@@ -172,6 +173,10 @@ def colours_of(axis: Mapping[str, int]) -> dict[int, str]:
     """A colour a layer, from dark to light; grey for the table, which is no layer of the model."""
     numbered = [at for name, at in axis.items() if name.isdecimal()]
     return dict.fromkeys(axis.values(), QUIET) | (layer_colours(numbered) if numbered else {})
+
+
+def called(layer: str) -> str:
+    return layer if layer == "table" else f"layer {layer}"
 
 
 def look_of(place: int) -> dict[str, Any]:

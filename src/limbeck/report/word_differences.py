@@ -223,7 +223,7 @@ def _layer_row(measure: str, pair: tuple[str, str], one: Row, other: Row) -> Row
         "low": difference - NORMAL_95 * spread if known else math.nan,
         "high": difference + NORMAL_95 * spread if known else math.nan,
         "p": 2 * NormalDist().cdf(-abs(difference) / spread) if known else math.nan,
-        "n": int(_number(other["n"])),
+        "n": int(_number(other["n"]) if other["n"] else 0),
         "share": math.nan,
         "test": "intervals, not paired" if known else "none",
         "draws": 0,

@@ -336,13 +336,13 @@ class KeptGather(Gather):
     def __init__(self, encoder: Any, texts: Any, folder: Path, identities: Any) -> None:
         super().__init__(encoder, texts, None, identities)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("vectors", "weight", "pieces", "bag"):
+        for name in self.KEPT:
             array = getattr(self, name)
             if array is not None:
                 setattr(self, name, _in_file(folder / f"{name}.npy", array))
 
     def end_shard(self, number: int) -> None:
-        for name in ("vectors", "weight", "pieces", "bag"):
+        for name in self.KEPT:
             if (array := getattr(self, name)) is not None:
                 array.flush()
 

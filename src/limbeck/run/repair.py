@@ -32,6 +32,8 @@ from limbeck.run.settings import MeasureSettings
 from limbeck.run.sources import is_static, open_source, refuse_options
 from limbeck.run.space import space_tables
 from limbeck.run.table import load_table, open_table, save_like
+from limbeck.shown import Tabular
+from limbeck.sketch import Curves
 from limbeck.state import write_text
 from limbeck.stream import Passed, Plan, Source
 from limbeck.stream.workers import Workers
@@ -68,7 +70,7 @@ class RepairSettings:
 
 
 @dataclass(frozen=True)
-class Repaired:
+class Repaired(Tabular):
     """What a repairing run found.
 
     repairs        {layer: fitted repair}
@@ -86,6 +88,25 @@ class Repaired:
     space: Mapping[str, Sequence[Any]]
     dropped: Mapping[str, int]  # after the repair, reason -> occurrences
     n: int  # vectors that were fitted on
+
+    def title(self) -> str:
+        return f"{self.name}: {name_of(self.repairs[self.layers[0]])}, fitted on {self.n:,} vectors"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row a layer and measure: its value before and after."""
+        rows = [
+            (layer, measure, float(self.before[measure].value[place]), float(self.after[measure].value[place]))
+            for place, layer in enumerate(self.layers)
+            for measure in self.before
+            if measure in self.after
+        ]
+        names = ("layer", "measure", "before", "after")
+        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+    def curves(self) -> Curves:
+        """Anisotropy before and after, by layer."""
+        lines = {"before": self.before["anisotropy"].value, "after": self.after["anisotropy"].value}
+        return Curves(self.layers, lines, up="anisotropy")
 
 
 @dataclass(frozen=True)

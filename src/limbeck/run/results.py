@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -149,7 +149,7 @@ def compute(
         "mean": moments.mean.cpu().numpy(),
         "variance": moments.covariance.diagonal(dim1=1, dim2=2).cpu().numpy(),
     }
-    by_name = {result.measure: result for result in results}
+    by_name = {result.measure: replace(result, layers=layers) for result in results}
     return Measured(name, layers, by_name, plan, kept, spectrum, dimensions, moments, points)
 
 

@@ -1,4 +1,4 @@
-"""Texts must stay as they are while a run reads them: first to plan, then again, shard by shard."""
+"""What a run reads must stay as it is meanwhile: a text is read to plan and again, shard by shard; kept vectors too."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError, LimbeckError
+from limbeck.remote import RemoteFile, as_path, as_url
 
 AGAIN = "run it again when nobody writes it"
+Stamps = dict[Path | RemoteFile, object]  #: of each file, what would be another if it changed
 
 
 @contextmanager
 def steady(source: Any) -> Iterator[None]:
-    """Refuse what was made of a text whose files have changed or vanished meanwhile, naming the file.
+    """Refuse what was made of a text or of vectors whose files have changed or vanished meanwhile, naming the file.
 
-    Sizes and times are compared, which costs nothing; a source without files of text is taken as it is.
+    Sizes and times are compared, which costs nothing, and of files by URL what the file system tells of them (an ETag);
+    a source without files is taken as it is.
     """
     before = look_at(source)
     try:
@@ -28,23 +31,31 @@ def steady(source: Any) -> Iterator[None]:
     check_steady(before)
 
 
-def look_at(source: Any) -> dict[Path, tuple[int, int]]:
-    """Size and time of each file of a source's text; files that are fetched by URL have neither."""
+def look_at(source: Any) -> Stamps:
+    """The files that a source reads, as they are now; kept vectors by URL were copied, and stay."""
+    while hasattr(inner := getattr(source, "source", None), "survey"):  # of one that changes what another gives
+        source = inner
     corpus = getattr(source, "corpus", source)
-    paths = [one.path for one in getattr(corpus, "_sources", ())]
-    return {path: found for path in paths if isinstance(path, Path) and (found := _stamp(path)) is not None}
+    paths: list[Path | RemoteFile] = [one.path for one in getattr(corpus, "_sources", ())]
+    if hasattr(source, "kept") and as_url(place := as_path(source.path)) is None:
+        kept = Path(place)
+        paths += [path for path in kept.rglob("*") if path.is_file()] if kept.is_dir() else [kept]
+    return {path: stamp for path in paths if (stamp := _stamp(path)) is not None}
 
 
-def check_steady(before: dict[Path, tuple[int, int]], cause: BaseException | None = None) -> None:
+def check_steady(before: Stamps, cause: BaseException | None = None) -> None:
     for path, known in before.items():
         now = _stamp(path)
         if now is None:
-            raise InputError(f"{path}: a text must stay while it is read, this file has vanished: {AGAIN}.") from cause
+            raise InputError(f"{path}: what a run reads must stay, this file has vanished: {AGAIN}.") from cause
         if now != known:
-            raise InputError(f"{path}: a text must stay while it is read, this file has changed: {AGAIN}.") from cause
+            raise InputError(f"{path}: what a run reads must stay, this file has changed: {AGAIN}.") from cause
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _stamp(path: Path | RemoteFile) -> object:
+    """None where it is not there."""
+    if isinstance(path, RemoteFile):
+        return path.now()
     try:
         found = os.stat(path)
     except OSError:

@@ -62,7 +62,7 @@ def page_of(folders: Sequence[Folder], *, title: str | None = None) -> str:
 def titled(folders: Sequence[Folder]) -> str:
     """The names of the runs, the first few of many."""
     names = list(dict.fromkeys(folder.name for folder in folders))
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return " · ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _page_of(folders: Sequence[Folder], title: str, *, share: float) -> str:

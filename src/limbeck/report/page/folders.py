@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -176,17 +175,29 @@ def _telling(folder: Folder) -> str:
 
 
 def _named_apart(folders: Sequence[Folder]) -> list[Folder]:
-    """Equal names of equal kinds are followed by their folder's, and by a number if need be."""
+    """No two runs have one name: it is the key of a run's colour, and of the box that hides it.
+
+    Equal names are followed by their commands where these differ, else by their folders, at last by a number.
+    """
     names = [" ".join(folder.name.split()) or plain_name(folder.path) for folder in folders]
-    same = Counter(zip((folder.kind for folder in folders), names, strict=True))
-    for place, folder in enumerate(folders):
-        if same[folder.kind, names[place]] > 1:
-            names[place] = f"{names[place]} ({_telling(folder)})"
-    same = Counter(zip((folder.kind for folder in folders), names, strict=True))
-    counted: Counter[tuple[str, str]] = Counter()
-    for place, folder in enumerate(folders):
-        key = folder.kind, names[place]
-        counted[key] += 1
-        if same[key] > 1:
-            names[place] = f"{names[place]} #{counted[key]}"
-    return [replace(folder, name=name) for folder, name in zip(folders, names, strict=True)]
+    added: list[list[str]] = [[] for _ in folders]
+
+    def called(place: int) -> str:
+        return names[place] + (f" ({', '.join(added[place])})" if added[place] else "")
+
+    for telling in (lambda folder: folder.kind, _telling, _number_among(folders)):
+        same: dict[str, list[int]] = {}
+        for place in range(len(folders)):
+            same.setdefault(called(place), []).append(place)
+        for places in same.values():
+            told = [telling(folders[place]) for place in places]
+            if len(set(told)) > 1:
+                for place, word in zip(places, told, strict=True):
+                    added[place].append(word)
+    return [replace(folder, name=called(place)) for place, folder in enumerate(folders)]
+
+
+def _number_among(folders: Sequence[Folder]) -> Callable[[Folder], str]:
+    """What tells runs apart that nothing else does: their place on the page."""
+    numbers = {id(folder): f"#{place}" for place, folder in enumerate(folders, 1)}
+    return lambda folder: numbers[id(folder)]

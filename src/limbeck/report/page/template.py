@@ -20,7 +20,7 @@ from limbeck.report.page.packing import Pack, plain
 #: in the order in which one needs the other
 SCRIPTS = (
     "data.js", "dom.js", "colours.js", "axes.js", "lines.js", "dots.js", "heat.js", "scatter.js", "figure.js",
-    "table.js", "parts.js", "words.js", "results.js", "main.js",
+    "table.js", "tables.js", "parts.js", "words.js", "results.js", "main.js",
 )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class WordTable:
         lines = {
             name.replace("_", " "): [float("nan") if value is None else value for value in found[name]]
             for name in ("self_similarity", "mev", "mev_centered")
-            if name in found
+            if any(value is not None for value in found.get(name, ()))  # the key tells of no line that is not there
         }
         return sketch(Curves(self.layers, lines, up=word))
 

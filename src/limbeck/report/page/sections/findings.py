@@ -7,10 +7,11 @@ from typing import Any
 
 from limbeck.report.page.folders import FINDINGS, Folder
 from limbeck.report.page.packing import Pack
+from limbeck.report.page.tables import names_inside, tables_of
 
 
 def section(folders: Sequence[Folder], pack: Pack, share: float) -> dict[str, Any] | None:
-    """Of each paper its claims in their order."""
+    """Of each paper its claims in their order, and the tables that they were judged by."""
     papers = []
     for folder in folders:
         if folder.kind == FINDINGS:
@@ -22,6 +23,7 @@ def section(folders: Sequence[Folder], pack: Pack, share: float) -> dict[str, An
                     "citation": (told.get("paper") or {}).get("citation", ""),
                     "note": told.get("note", ""),
                     "claims": [_claim(one) for one in told.get("findings", [])],
+                    "tables": tables_of(folder, names_inside(folder), pack, share),
                 }
             )
     return {"title": "Findings", "papers": papers} if papers else None

@@ -30,64 +30,93 @@ def section(folders: Sequence[Folder], pack: Pack, share: float) -> dict[str, An
 
 
 def facts_of(folder: Folder) -> Iterator[tuple[str, str]]:
-    """What a reader must know of a run to trust it, as labels and values. Of paths only the last part is told."""
+    """What a reader must know of a run to trust it, each label once. Of paths only the last part is told."""
     told = folder.account
-    yield "folder", plain_name(folder.path)
-    if paper := told.get("paper"):
-        yield "paper", str(paper.get("title", ""))
-        yield "by", str(paper.get("citation", ""))
-    if layers := told.get("layers"):
-        yield "layers", str(len(layers))
-    if dim := told.get("dim"):
-        yield "dimensions", f"{dim:,}"
-    source = told.get("source")
-    if isinstance(source, Mapping):
-        yield from _text_of(source)
+    facts: dict[str, str] = {}
+    for label, value in (
+        ("folder", plain_name(folder.path)),
+        *_subject_of(told),
+        *_counts_of(told),
+        *_method_of(told),
+        *_outcome_of(told),
+    ):
+        if value:
+            facts.setdefault(label, value)
+    yield from facts.items()
+
+
+def _subject_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Paper, model and data, under whichever name a command has kept them."""
+    paper, source, asked = (_mapping(told.get(name)) for name in ("paper", "source", "asked"))
+    facts, about = (_mapping(told.get(name)) for name in ("facts", "about"))
+    yield "paper", str(paper.get("title", ""))
+    yield "by", str(paper.get("citation", ""))
+    yield "about", listed(asked.get("what"))
+    for models in (
+        told.get("model"), told.get("teacher"), told.get("parent"), told.get("targets"), told.get("models"),
+        source.get("encoder"), about.get("encoder"), asked.get("model"),
+    ):  # fmt: skip
+        yield "model", listed(models)
+    yield "compared", listed(told.get("runs"))
+    for key in ("layers", "dim"):
+        value = told.get(key)
+        yield ("layers", f"{len(value)}") if isinstance(value, list) else ("dimensions", f"{value:,}" if value else "")
+    for text in (source.get("corpus"), about.get("corpus"), told.get("text"), asked.get("corpus")):
+        yield "text", listed(text)
+    for data in (facts.get("data"), told.get("files")):
+        yield "data", listed(data)
+    yield "read by", str(source.get("text_unit") or told.get("text_unit") or "")
+    yield "task", listed(told.get("task"))
+    yield "tasks", listed(told.get("tasks"), most=20)
+
+
+def _counts_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    counts = _mapping(told.get("counts"))
     for key, label in COUNTS.items():
-        if isinstance(number := (told.get("counts") or {}).get(key), int):
+        if isinstance(number := counts.get(key), int):
             yield label, f"{number:,}"
-    for reason, number in (told.get("dropped") or {}).items():
+    yield "words by origin", ", ".join(f"{name} {number:,}" for name, number in _mapping(told.get("origins")).items())
+    for reason, number in _mapping(told.get("dropped") or counts.get("dropped")).items():
         if number:
             yield f"left out: {reason}", f"{number:,}" if isinstance(number, int) else str(number)
-    yield from _method_of(told)
-    if targets := told.get("targets"):
-        yield "targets", ", ".join(str(target.get("name", "")) for target in targets)
-    if tasks := told.get("tasks"):
-        yield (
-            "tasks",
-            ", ".join(str(task.get("name", task)) if isinstance(task, Mapping) else str(task) for task in tasks),
-        )
-    if words := told.get("lowest_self_similarity"):
-        yield "most contextual", ", ".join(map(str, words[:5]))
-    if words := told.get("highest_self_similarity"):
-        yield "least contextual", ", ".join(map(str, words[:5]))
-    if isinstance(seconds := told.get("seconds"), int | float):
-        yield "time", f"{seconds:,.1f} s"
-    version = (told.get("versions") or {}).get("limbeck") or told.get("limbeck")
-    if version:
-        yield "limbeck", str(version)
-    if written := told.get("written"):
-        yield "written", str(written).replace("T", " ").replace("Z", " UTC")
-
-
-def _text_of(source: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    corpus = source.get("corpus")
-    if isinstance(corpus, Mapping) and corpus.get("paths"):
-        names = [PurePath(str(path)).name for path in corpus["paths"]]
-        yield "text", ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    if unit := source.get("text_unit"):
-        yield "read by", str(unit)
 
 
 def _method_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    settings = told.get("settings")
-    if isinstance(settings, Mapping):
-        for key in ("preset", "method", "seed"):
-            if settings.get(key) not in (None, "", []):
-                yield key, str(settings[key])
-    for key in ("method", "task", "parent"):
-        value = told.get(key)
-        if isinstance(value, str):
-            yield key, PurePath(value).name
-        elif isinstance(value, Mapping) and value.get("name"):
-            yield key, PurePath(str(value["name"])).name
+    settings = _mapping(told.get("settings"))
+    yield "preset", str(settings.get("preset") or told.get("preset") or "")
+    yield "method", listed(told.get("method"))
+    yield "method", listed(settings.get("method"))
+    yield "which is", str(told.get("method_summary") or "")
+    yield "layer", str(told.get("layer") or "")
+    yield "methods", listed(told.get("results"), most=20)
+    if (seed := settings.get("seed")) is not None:
+        yield "seed", str(seed)
+
+
+def _outcome_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "most contextual", listed((told.get("lowest_self_similarity") or [])[:5])
+    yield "least contextual", listed((told.get("highest_self_similarity") or [])[:5])
+    if isinstance(seconds := told.get("seconds"), int | float):
+        yield "time", f"{seconds:,.1f} s"
+    yield "limbeck", str(_mapping(told.get("versions")).get("limbeck") or told.get("limbeck") or "")
+    yield "written", str(told.get("written") or "").replace("T", " ").replace("Z", " UTC")
+
+
+def listed(value: Any, *, most: int = 5) -> str:
+    """Names of whatever a run.json holds: text, paths, things with a name, or several of these, each once.
+
+    >>> listed(["runs/a", {"name": "b"}, "a"]), listed({"paths": ["x/one.txt"]}), listed(None)
+    ('a, b', 'one.txt', '')
+    """
+    if isinstance(value, Mapping):
+        inside = value.get("paths") or value.get("name")
+        return listed(inside if inside is not None else list(value.values()), most=most)
+    if isinstance(value, list | tuple):
+        names = list(dict.fromkeys(filter(None, (listed(one) for one in value))))
+        return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    text = "" if value is None else str(value)
+    return PurePath(text).name or text
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -9,14 +9,17 @@ import numpy as np
 
 from limbeck.report.page.folders import Folder, numbers
 from limbeck.report.page.packing import Pack, rounded
+from limbeck.report.page.tables import tables_of
 from limbeck.report.probes import BY_LAYER, NAMES, WHOLE
 
 Table = Mapping[str, Sequence[str]]
+TABLES = ("data", "pieces", "confidence", "flips", "selectivity", "description_length")  #: told as they are
 
 
 def section(folders: Sequence[Folder], pack: Pack, share: float) -> dict[str, Any] | None:
-    """Of each probing curves by layer, F1 by class and layer, F1 by amount of context and layer."""
-    runs = [_probing(folder) for folder in folders if folder.kind == "probe" and folder.file("scores.csv")]
+    """Of each probing curves by layer, F1 by class and layer, F1 by amount of context and layer, and other tables."""
+    probed = [folder for folder in folders if folder.kind == "probe" and folder.file("scores.csv")]
+    runs = [_probing(folder) | {"tables": tables_of(folder, TABLES, pack, share)} for folder in probed]
     return {"title": "Probes", "runs": runs} if runs else None
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from limbeck.report.page.folders import Folder, numbers
 from limbeck.report.page.packing import Pack, rounded
+from limbeck.report.page.tables import tables_of
+
+TUNING, EPOCHS = "tuning", "epochs"
 
 
 def section(folders: Sequence[Folder], pack: Pack, share: float) -> dict[str, Any] | None:
-    """A row a task and target, and the comparisons."""
-    rows = [row for folder in folders if folder.kind == "evaluate" for row in (*_scored(folder), *_classified(folder))]
-    compared = [row for folder in folders if folder.kind == "evaluate" for row in _compared(folder)]
-    return {"title": "Evaluation", "rows": rows, "compared": compared} if rows else None
+    """A row a task and target, the comparisons, and how repairs were tuned and classifiers trained."""
+    own = [folder for folder in folders if folder.kind == "evaluate"]
+    rows = [row for folder in own for row in (*_scored(folder), *_classified(folder))]
+    rows += [row for folder in folders if folder.kind == "distill" for row in _distilled(folder)]
+    compared = [row for folder in own for row in _compared(folder)]
+    made = [{"run": folder.name, "tables": tables_of(folder, (TUNING, EPOCHS), pack, share)} for folder in own]
+    made = [one for one in made if one["tables"]]
+    return {"title": "Evaluation", "rows": rows, "compared": compared, "made": made} if rows or made else None
 
 
 def _scored(folder: Folder) -> Iterator[dict[str, Any]]:
@@ -34,6 +42,7 @@ def _scored(folder: Folder) -> Iterator[dict[str, Any]]:
     for key, row in best.items():
         yield {
             "run": folder.name,
+            "group": folder.name,
             "task": key[1],
             "target": key[0],
             "metric": table["metric"][row],
@@ -50,12 +59,23 @@ def _classified(folder: Folder) -> Iterator[dict[str, Any]]:
     for row, setting in enumerate(table["setting"]):
         yield {
             "run": folder.name,
+            "group": folder.name,
             "task": table["task"][row],
             "target": table["target"][row] if setting in ("", "baseline") else f"{table['target'][row]} + {setting}",
             "metric": table["metric"][row],
             **{name: column[row] for name, column in columns.items()},
             "note": table.get("note", [""] * (row + 1))[row],
         }
+
+
+def _distilled(folder: Folder) -> Iterator[dict[str, Any]]:
+    """Scores that distilling has kept of its vectors; those of several methods stand in one figure."""
+    for score in folder.account.get("scores") or []:
+        numbers_of = {
+            name: rounded([score.get(name, math.nan)])[0] for name in ("value", "low", "high", "n", "coverage")
+        }
+        told = {"run": folder.name, "group": "distilled vectors", "target": folder.name, "note": ""}
+        yield told | {name: str(score.get(name, "")) for name in ("task", "metric")} | numbers_of
 
 
 def _compared(folder: Folder) -> Iterator[dict[str, Any]]:

@@ -10,9 +10,12 @@ import numpy as np
 
 from limbeck.report.page.folders import MEASURED, Folder
 from limbeck.report.page.packing import Pack
+from limbeck.report.page.tables import tables_of
 from limbeck.report.read import Floats
 from limbeck.report.space import AFTER, BEFORE
 from limbeck.tables import read_csv
+
+LOCAL = "local"  #: isotropy when so many clusters are put on the origin
 
 
 def section(folders: Sequence[Folder], pack: Pack, share: float) -> dict[str, Any] | None:
@@ -27,9 +30,12 @@ def section(folders: Sequence[Folder], pack: Pack, share: float) -> dict[str, An
         elif folder.kind == MEASURED and folder.path.resolve() not in inside and folder.file("sample.parquet"):
             panels.append(_measured(folder, pack))
     panels = [panel for panel in panels if panel["points"]]
-    if not panels:
-        return None
-    return {"title": "The space", "panels": panels}
+    clustered = [
+        {"run": folder.name, "tables": tables}
+        for folder in folders
+        if folder.kind == "repair" and (tables := tables_of(folder, (LOCAL,), pack, share))
+    ]
+    return {"title": "The space", "panels": panels, "clustered": clustered} if panels or clustered else None
 
 
 def _measured(folder: Folder, pack: Pack) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from limbeck.report.page.folders import Folder, numbers
 from limbeck.report.page.packing import Pack, rounded
 
@@ -26,19 +28,20 @@ def _trained(folder: Folder) -> dict[str, Any] | None:
             "classes": _classes(folder),
             "attention": _attention(folder),
         }
-    losses = (folder.account.get("training") or {}).get("losses") if folder.kind == "distill" else None
-    if not losses or not {"progress", "loss"} <= losses[0].keys():
+    losses = folder.table("losses.csv") if folder.kind == "distill" else None
+    # a method of a user's own tells of its training what it likes
+    if losses is None or not losses.get("loss") or "progress" not in losses:
         return None
-    some = losses[:: -(-len(losses) // MOST_POINTS)]
-    curve = {"x": rounded([row["progress"] for row in some]), "y": rounded([row["loss"] for row in some])}
+    curve = _curve(losses, "progress", "loss") or {}
     return {"run": folder.name, "loss": curve | {"unit": "epochs"}, "dev": None, "classes": [], "attention": None}
 
 
 def _curve(table: dict[str, list[str]] | None, x: str, y: str) -> dict[str, Any] | None:
     if table is None or not table[x]:
         return None
-    every = -(-len(table[x]) // MOST_POINTS)
-    return {"x": rounded(numbers(table[x][::every])), "y": rounded(numbers(table[y][::every])), "unit": x + "s"}
+    at, values = numbers(table[x]), numbers(table[y])
+    order = np.argsort(at, kind="stable")[:: -(-len(at) // MOST_POINTS)]  # shards may have been read in any order
+    return {"x": rounded(at[order]), "y": rounded(values[order]), "unit": x + "s"}
 
 
 def _classes(folder: Folder) -> list[dict[str, Any]]:

@@ -43,10 +43,10 @@ function markerPath(place, x, y, r = 3.4) {
 }
 
 /** A short sample of a line for keys. */
-function keyOf(colour, place, { dash, hollow, line = true } = {}) {
+function keyOf(colour, place, { dash, hollow, line = true, marker = true } = {}) {
   return drawn('svg', { class: 'key', viewBox: '0 0 30 14', 'aria-hidden': 'true' },
     line && drawn('line', { x1: 1, x2: 29, y1: 7, y2: 7, stroke: colour, 'stroke-width': 2.4, 'stroke-dasharray': dash }),
-    drawn('path', { d: markerPath(place, 15, 7, 4.2), fill: hollow ? colours().paper : colour, stroke: colour, 'stroke-width': 1.6 }));
+    marker && drawn('path', { d: markerPath(place, 15, 7, 4.2), fill: hollow ? colours().paper : colour, stroke: colour, 'stroke-width': 1.6 }));
 }
 
 // viridis at eleven places; the light end is left out on white paper, the dark end on black

@@ -36,6 +36,11 @@ function told(value) {
   return value.toExponential(1);
 }
 
+/** A value with its interval, where it has one. */
+function toldWith(value, low, high) {
+  return told(value) + (Number.isFinite(low) && Number.isFinite(high) ? ` [${told(low)}, ${told(high)}]` : '');
+}
+
 /** Say something to those who listen to the page. */
 function say(text) {
   document.getElementById('said').textContent = text;

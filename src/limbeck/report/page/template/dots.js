@@ -29,7 +29,7 @@ function dotChart(chart, width, palette, label) {
       if (Number.isFinite(dot.value))
         svg.append(drawn('path', { d: markerPath(dot.place, x.place(dot.value), y, 4), fill: dot.colour, stroke: palette.paper, 'stroke-width': 0.8 }));
       if (dot.mark) svg.append(text(dot.mark, x.place(Number.isFinite(dot.high) ? dot.high : dot.value) + 4, y + 5, palette, { 'font-weight': 700 }));
-      const said = `${dot.name}: ${told(dot.value)} [${told(dot.low)}, ${told(dot.high)}]`;
+      const said = `${dot.name}: ${toldWith(dot.value, dot.low, dot.high)}`;
       stops.push({ y, title: row.name, text: said + (dot.mark ? ` ${dot.mark}` : '') + (dot.note ? ` · ${dot.note}` : '') });
     });
     top += tall(row);

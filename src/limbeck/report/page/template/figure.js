@@ -5,7 +5,8 @@
  *   name      of the files it is kept as
  *   title, about
  *   kind      'lines', 'dots', 'heat' or 'points'
- *   chart()   what to draw, see lines.js, dots.js, heat.js and scatter.js; undefined: nothing at this moment
+ *   chart()   what to draw, see lines.js, dots.js, heat.js and scatter.js; undefined: not now. A chart without any
+ *             number becomes a sentence, with the reason that it gives as `nothing`
  *   table()   the same as {columns, rows}
  * }
  * Returns the element. It is drawn anew when the page's state or its width changes.
@@ -28,9 +29,16 @@ function figure(about) {
     if (chart === undefined) return;
     title.textContent = chart.title ?? about.title;
     note.textContent = chart.about ?? about.about ?? '';
+    const some = hasSome(about.kind, chart);
+    for (const part of [tools, legend, data]) part.hidden = !some;
+    if (!some) {
+      const why = chart.nothing ?? (PAGE.names.some(shown) ? 'no run that is shown has a number here' : 'all runs are hidden');
+      drawing.replaceChildren(element('p', { class: 'nothing' }, `Nothing to show: ${why}.`));
+      return;
+    }
     drawing.replaceChildren();
     drawInto(drawing, about, chart, width, colours());
-    legend.replaceChildren(...legendOf(about, chart));
+    legend.replaceChildren(...legendOf(about, chart, drawing));
     if (data.open) fillTable(data, about);
   };
   new ResizeObserver(() => {
@@ -39,6 +47,14 @@ function figure(about) {
   }).observe(made);
   redraws.add(made.draw);
   return made;
+}
+
+/** Whether a chart has any number to draw. */
+function hasSome(kind, chart) {
+  if (kind === 'lines') return chart.series.some(one => one.points.some(p => Number.isFinite(p.y) && (!chart.log || p.y > 0)));
+  if (kind === 'dots') return chart.rows.some(row => row.dots.some(dot => Number.isFinite(dot.value)));
+  if (kind === 'heat') return chart.values.some(row => row.some(Number.isFinite));
+  return chart.x.some((x, i) => Number.isFinite(x) && Number.isFinite(chart.y[i]));
 }
 
 /** In words, what the picture shows: for those who cannot see it. */
@@ -71,13 +87,38 @@ function drawInto(drawing, about, chart, width, palette) {
   walk(drawing, made, palette);
 }
 
-function legendOf(about, chart) {
+/** How a line is drawn in a key. */
+const lookOf = (one, chart) => {
+  const look = KINDS[one.kind] ?? KINDS.adjusted;
+  return { dash: one.dash ?? look.dash, hollow: look.hollow, marker: !chart.plain && !one.plain };
+};
+
+const FOLDED = 16; // so many curves have their keys in sight, those of more are unfolded
+
+/** Keys of what is drawn. That of a curve brings it out when it is pointed at; of many curves also by keyboard. */
+function legendOf(about, chart, drawing) {
   if (chart.legend) return chart.legend.map(([key, name]) => element('span', {}, key, name));
-  if (about.kind !== 'lines' || chart.series.length > 16) return [];
-  return chart.series.map(one => {
-    const look = KINDS[one.kind] ?? KINDS.adjusted;
-    return element('span', {}, keyOf(one.colour, one.place ?? 0, { dash: one.dash ?? look.dash, hollow: look.hollow, line: true }), one.name);
+  if (about.kind === 'heat') return heatScale(chart);
+  if (about.kind !== 'lines') return [];
+  const many = chart.series.length > FOLDED;
+  const bringOut = at => drawing.querySelectorAll('[data-series]').forEach(one => {
+    one.setAttribute('opacity', at === undefined || +one.dataset.series === at ? 1 : 0.12);
   });
+  let kept; // the curve that was clicked
+  const keys = chart.series.map((one, at) => {
+    const point = { pointerenter: () => bringOut(at), pointerleave: () => bringOut(kept) };
+    const choose = {
+      type: 'button', 'aria-pressed': 'false', focus: () => bringOut(at), blur: () => bringOut(kept),
+      click: () => {
+        kept = kept === at ? undefined : at;
+        keys.forEach((key, i) => key.setAttribute('aria-pressed', String(i === kept)));
+        bringOut(kept);
+      },
+    };
+    return element(many ? 'button' : 'span', { ...point, ...(many ? choose : {}) }, keyOf(one.colour, one.place ?? 0, lookOf(one, chart)), one.name);
+  });
+  if (!many) return keys;
+  return [element('details', { class: 'many' }, element('summary', {}, `Key: ${keys.length} curves`), element('div', {}, keys))];
 }
 
 function fillTable(details, about) {
@@ -97,19 +138,19 @@ function svgOf(about) {
   const inner = about.kind === 'points' ? scatterSvg({ ...chart, label }, width, LIGHT)
     : { lines: lineChart, dots: dotChart, heat: heatMap }[about.kind](lightened(chart), width, LIGHT, label).svg;
   const height = +inner.getAttribute('height');
-  const keys = about.kind === 'lines' && chart.series.length <= 16 ? lightened(chart).series : [];
+  const keys = about.kind === 'lines' ? lightened(chart).series : [];
   const rows = Math.ceil(keys.length / 3);
   const svg = canvasOf(width, height + 34 + 20 * rows, LIGHT, label);
   svg.append(text(chart.title ?? about.title, 12, 22, LIGHT, { 'font-size': 15, 'font-weight': 600 }));
   inner.setAttribute('y', 32);
   svg.append(inner);
   keys.forEach((one, i) => {
-    const look = KINDS[one.kind] ?? KINDS.adjusted;
+    const look = lookOf(one, chart);
     const [x, y] = [20 + (i % 3) * 245, height + 44 + 20 * Math.floor(i / 3)];
-    svg.append(
-      drawn('line', { x1: x, x2: x + 28, y1: y, y2: y, stroke: one.colour, 'stroke-width': 2, 'stroke-dasharray': one.dash ?? look.dash }),
-      drawn('path', { d: markerPath(one.place ?? 0, x + 14, y, 3.6), fill: look.hollow ? '#ffffff' : one.colour, stroke: one.colour }),
-      text(one.name.length > 32 ? one.name.slice(0, 31) + '…' : one.name, x + 36, y + 4, LIGHT));
+    svg.append(...[
+      drawn('line', { x1: x, x2: x + 28, y1: y, y2: y, stroke: one.colour, 'stroke-width': 2, 'stroke-dasharray': look.dash }),
+      look.marker && drawn('path', { d: markerPath(one.place ?? 0, x + 14, y, 3.6), fill: look.hollow ? '#ffffff' : one.colour, stroke: one.colour }),
+      text(one.name.length > 32 ? one.name.slice(0, 31) + '…' : one.name, x + 36, y + 4, LIGHT)].filter(Boolean));
   });
   return svg;
 }

@@ -10,10 +10,7 @@ function heatMap(chart, width, palette, label) {
   const top = 6, bottom = top + tall * chart.rows.length;
   const height = bottom + 42;
   const svg = canvasOf(width, height, palette, label);
-  const known = chart.values.flat().filter(Number.isFinite);
-  let low = chart.low ?? Math.min(...known), high = chart.high ?? Math.max(...known);
-  if (chart.difference) { high = Math.max(...known.map(Math.abs), 1e-9); low = -high; }
-  if (!(high > low)) high = low + 1;
+  const [low, high] = heatRange(chart);
   const size = Math.min(10.5, cell / 3.1);
   const digits = value => (chart.difference && value > 0 ? '+' : '') + value.toFixed(2).replace(/^(-?)0\./, '$1.');
   chart.rows.forEach((name, i) => {
@@ -37,6 +34,26 @@ function heatMap(chart, width, palette, label) {
       'text-anchor': 'middle', fill: palette.quiet, transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)`,
     }));
   return { svg, left, top, cell, tall, chart };
+}
+
+/** The numbers at both ends of the colours. */
+function heatRange(chart) {
+  const known = chart.values.flat().filter(Number.isFinite);
+  let low = chart.low ?? Math.min(...known), high = chart.high ?? Math.max(...known);
+  if (chart.difference) { high = Math.max(...known.map(Math.abs), 1e-9); low = -high; }
+  return [low, high > low ? high : low + 1];
+}
+
+/** What the colours mean. */
+function heatScale(chart) {
+  const [low, high] = heatRange(chart);
+  const colour = chart.difference ? between : shade;
+  return [element('span', {}, told(low), stripes(colour), told(high))];
+}
+
+function stripes(colour) {
+  return drawn('svg', { class: 'stripes', viewBox: '0 0 100 10', 'aria-hidden': 'true' },
+    Array.from({ length: 25 }, (_, i) => drawn('rect', { x: i * 4, width: 4.2, height: 10, fill: colour(i / 24) })));
 }
 
 /** Let pointer and arrow keys walk over the cells. */

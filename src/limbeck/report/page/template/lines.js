@@ -21,27 +21,29 @@ function lineChart(chart, width, palette, label) {
   const svg = canvasOf(width, height, palette, label);
   svg.append(...frame(box, palette, { x, y, xName: chart.xName, yName: chart.yName, xLabels: chart.xLabels }));
   const usable = p => Number.isFinite(p.y) && (!chart.log || p.y > 0);
-  for (const one of chart.series) {
+  chart.series.forEach((one, number) => {
+    const group = drawn('g', { 'data-series': number });
+    svg.append(group);
     const look = KINDS[one.kind] ?? KINDS.adjusted;
     const points = one.points.filter(usable);
     const band = points.filter(p => Number.isFinite(p.low) && Number.isFinite(p.high) && (!chart.log || p.low > 0));
     if (band.length > 1 && one.kind !== 'baseline') {
       const edge = band.map(p => `${x.place(p.x).toFixed(1)} ${y.place(p.high).toFixed(1)}`)
         .concat(band.toReversed().map(p => `${x.place(p.x).toFixed(1)} ${y.place(p.low).toFixed(1)}`));
-      svg.append(drawn('path', { d: 'M' + edge.join('L') + 'Z', fill: one.colour, opacity: 0.18 }));
+      group.append(drawn('path', { d: 'M' + edge.join('L') + 'Z', fill: one.colour, opacity: 0.18 }));
     }
     const dash = one.dash ?? look.dash;
     if (points.length > 1) {
       const path = points.map(p => `${x.place(p.x).toFixed(1)} ${y.place(p.y).toFixed(1)}`).join('L');
-      svg.append(drawn('path', { d: 'M' + path, fill: 'none', stroke: one.colour, 'stroke-width': look.width, 'stroke-dasharray': dash, 'stroke-linejoin': 'round' }));
+      group.append(drawn('path', { d: 'M' + path, fill: 'none', stroke: one.colour, 'stroke-width': look.width, 'stroke-dasharray': dash, 'stroke-linejoin': 'round' }));
     }
     if (points.length <= 40 && !chart.plain && !one.plain)
       for (const p of points)
-        svg.append(drawn('path', {
+        group.append(drawn('path', {
           d: markerPath(one.place ?? 0, x.place(p.x), y.place(p.y), look.small ? 2 : 3.4),
           fill: look.hollow ? palette.paper : one.colour, stroke: one.colour, 'stroke-width': 1.2,
         }));
-  }
+  });
   const places = [...new Set(every.map(p => p.x))].sort((a, b) => a - b);
   const names = new Map(chart.xLabels ?? []);
   const stops = places.map(at => ({
@@ -49,7 +51,7 @@ function lineChart(chart, width, palette, label) {
     title: `${chart.xName ?? 'x'} ${names.get(at) ?? tickText(at)}`,
     lines: chart.series.flatMap(one => one.points.filter(p => p.x === at && Number.isFinite(p.y)).map(p => ({
       colour: one.colour, place: one.place ?? 0, name: one.name, y: y.place(p.y), value: p.y,
-      text: told(p.y) + (Number.isFinite(p.low) && Number.isFinite(p.high) ? ` [${told(p.low)}, ${told(p.high)}]` : ''),
+      text: toldWith(p.y, p.low, p.high),
     }))),
   }));
   return { svg, box, stops };
@@ -71,14 +73,14 @@ function walkLines(drawing, { svg, box, stops }, palette) {
   const cursor = drawn('g');
   svg.append(cursor);
   svg.setAttribute('tabindex', '0');
-  const show = (place, spoken) => {
+  const show = (place, spoken, y) => {
     at = Math.max(0, Math.min(stops.length - 1, place));
     const stop = stops[at];
     if (!stop) return;
     cursor.replaceChildren(
       drawn('line', { x1: stop.x, x2: stop.x, y1: box.top, y2: box.bottom, stroke: palette.quiet, 'stroke-dasharray': '2 3' }),
       ...stop.lines.map(line => drawn('circle', { cx: stop.x, cy: line.y, r: 5, fill: 'none', stroke: line.colour, 'stroke-width': 2 })));
-    const lines = stop.lines.length > 14 ? [...stop.lines.slice(0, 14), { name: `and ${stop.lines.length - 14} more`, text: '' }] : stop.lines;
+    const lines = someOf(stop.lines, y);
     hint.show(stop.x / svg.viewBox.baseVal.width, 0.05, [
       element('strong', {}, stop.title),
       ...lines.map(line => element('div', {}, line.colour && keyOf(line.colour, line.place, { line: false }), ` ${line.name} ${line.text}`)),
@@ -88,10 +90,10 @@ function walkLines(drawing, { svg, box, stops }, palette) {
   const hide = () => { hint.hide(); cursor.replaceChildren(); };
   svg.addEventListener('pointermove', event => {
     const bounds = svg.getBoundingClientRect();
-    const x = (event.clientX - bounds.left) / bounds.width * svg.viewBox.baseVal.width;
+    const [x, y] = [event.clientX - bounds.left, event.clientY - bounds.top].map(at => at / bounds.width * svg.viewBox.baseVal.width);
     let best = 0;
     stops.forEach((stop, i) => { if (Math.abs(stop.x - x) < Math.abs(stops[best].x - x)) best = i; });
-    show(best);
+    show(best, false, y);
   });
   svg.addEventListener('pointerleave', hide);
   svg.addEventListener('blur', hide);
@@ -102,6 +104,14 @@ function walkLines(drawing, { svg, box, stops }, palette) {
     event.preventDefault();
     show(next, true);
   });
+}
+
+/** Of the values at a place as many as a box can tell: those nearest to the pointer, or else the first. */
+function someOf(lines, y, most = 14) {
+  if (lines.length <= most) return lines;
+  const distance = line => (y === undefined ? 0 : Math.abs(line.y - y));
+  const near = new Set([...lines].sort((a, b) => distance(a) - distance(b)).slice(0, most));
+  return [...lines.filter(line => near.has(line)), { name: `and ${lines.length - most} more`, text: '' }];
 }
 
 /** A small box beside what is pointed at. */

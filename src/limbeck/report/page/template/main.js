@@ -17,16 +17,24 @@ function headOfPage() {
     return element('label', {}, box, keyOf(colourOf(run), placeOf(run)), run);
   }));
   if (PAGE.names.length > 1) { redraws.add(drawKeys); drawKeys(); }
+  const allOf = (text, act) => element('button', { type: 'button', class: 'small', click: () => { PAGE.names.forEach(act); redraw(); } }, text);
+  const both = PAGE.names.length > 4 && element('div', { class: 'both' },
+    allOf('Hide all runs', run => STATE.hidden.add(run)), allOf('Show all', run => STATE.hidden.delete(run)));
   document.getElementById('top').append(
-    element('div', {}, element('h1', {}, PAGE.title), element('div', { class: 'quiet' }, `a report of limbeck ${PAGE.limbeck}`), runs),
+    element('div', {}, element('h1', {}, PAGE.title), element('div', { class: 'quiet' }, `a report of limbeck ${PAGE.limbeck}`), runs, both),
     element('div', { class: 'buttons' }, themed, element('button', { type: 'button', click: () => window.print() }, 'Print')));
 }
 
 /** Of the sections in sight, the one whose link is marked. */
 function followSections(parts) {
   const links = new Map(parts.map(part => [part, document.querySelector(`nav a[href="#${part.id}"]`)]));
+  const list = document.getElementById('sections');
   const watch = new IntersectionObserver(entries => {
-    for (const entry of entries) if (entry.isIntersecting) for (const [part, link] of links) link.setAttribute('aria-current', String(part === entry.target));
+    for (const entry of entries) if (entry.isIntersecting) {
+      for (const [part, link] of links) link.setAttribute('aria-current', String(part === entry.target));
+      const link = links.get(entry.target);
+      list.scrollTo({ left: link.offsetLeft - (list.clientWidth - link.offsetWidth) / 2 }); // on a phone the list is wider than the page
+    }
   }, { rootMargin: '-20% 0px -70% 0px' });
   parts.forEach(part => watch.observe(part));
 }
@@ -53,8 +61,8 @@ async function start() {
 }
 
 // what the page was drawn in is what is printed, but light
-let wasDark = false;
-window.addEventListener('beforeprint', () => { wasDark = STATE.dark; STATE.dark = false; redraw(); });
-window.addEventListener('afterprint', () => { STATE.dark = wasDark; redraw(); });
+let wasDark = null;
+window.addEventListener('beforeprint', () => { wasDark ??= STATE.dark; STATE.dark = false; redraw(); });
+window.addEventListener('afterprint', () => { STATE.dark = wasDark ?? STATE.dark; wasDark = null; redraw(); });
 
 start();

@@ -29,12 +29,16 @@ const safeName = words => words.join('-').toLowerCase();
 
 const RENDER = {};
 
+const FACTS = 7; // in sight on a card, where there are many cards
+
 RENDER.overview = (part, { cards }) => {
+  const list = facts => element('dl', {}, facts.flatMap(([label, value]) => [element('dt', {}, label), element('dd', {}, value)]));
+  const folded = facts => [list(facts.slice(0, FACTS)), element('details', {}, element('summary', {}, `${facts.length - FACTS} more`), list(facts.slice(FACTS)))];
   part.append(element('div', { class: 'cards' }, cards.map(({ name, kind, facts }) => {
     const card = element('article', { class: 'card' },
       element('h3', {}, keyOf(colourOf(name), placeOf(name)), ' ', name),
       element('div', { class: 'quiet' }, `limbeck ${kind}`),
-      element('dl', {}, facts.flatMap(([label, value]) => [element('dt', {}, label), element('dd', {}, value)])));
+      cards.length > 4 && facts.length > FACTS + 2 ? folded(facts) : list(facts));
     const tint = () => { card.style.borderTopColor = colourOf(name); card.querySelector('.key').replaceWith(keyOf(colourOf(name), placeOf(name))); };
     redraws.add(tint);
     tint();
@@ -48,7 +52,7 @@ RENDER.layers = (part, { measures }) => {
   const view = { kinds: 'adjusted', depth: 'layer', logarithmic: 'auto' };
   const drawAll = () => drawIn(part);
   const set = key => value => { view[key] = value; drawAll(); };
-  part.append(remark('Shaded: 95 % intervals. Adjusted: the raw value minus its baseline, what chance gives in the same layer.'),
+  part.append(remark('Shaded: 95\u00a0% intervals. Adjusted: the raw value minus its baseline, what chance gives in the same layer.'),
     controls(
       radios('Show', [['adjusted', 'adjusted'], ['raw', 'raw and baseline'], ['all', 'all three']], 'adjusted', set('kinds')),
       radios('Along', [['layer', 'layer'], ['depth', 'depth (first to last)']], 'layer', set('depth')),
@@ -97,6 +101,7 @@ function layerChart(measure, view) {
   return {
     series, log, zero: !log && !measure.measure.startsWith('log10'), xName: depth ? 'depth' : 'layer', yName: measure.unit,
     xLabels: depth ? undefined : [...labels].sort((a, b) => a[0] - b[0]),
+    nothing: !curves.length ? 'its runs are hidden' : curves.map(curve => curve.note).find(Boolean) ?? 'it is undefined at every layer',
   };
 }
 
@@ -110,11 +115,6 @@ function layerTable(measure) {
 /** A line a layer, from dark to light. */
 const layerShade = (i, count, palette = colours()) => shade(count > 1 ? i / (count - 1) : 0.4, palette);
 
-function layerLegend(layers) {
-  const some = layers.length <= 13 ? layers.map((_, i) => i) : [0, Math.floor(layers.length / 2), layers.length - 1];
-  return some.map(i => [keyOf(layerShade(i, layers.length), i), `layer ${layers[i]}`]);
-}
-
 RENDER.frequency = (part, { measures, runs }) => {
   let measure = measures[0][0];
   part.append(remark('Means over the followed words of a band. Bands double; a line is a layer, from dark (first) to light (last).'),
@@ -123,7 +123,7 @@ RENDER.frequency = (part, { measures, runs }) => {
       name: safeName(['frequency', run.run]), title: run.run, kind: 'lines',
       chart: () => shown(run.run) && run.values[measure] ? {
         xName: 'occurrences of the word', yName: new Map(measures).get(measure).toLowerCase(), logX: true,
-        xLabels: run.bands.map(([low]) => [low, low.toLocaleString('en')]), legend: layerLegend(run.layers),
+        xLabels: run.bands.map(([low]) => [low, low.toLocaleString('en')]),
         series: run.layers.map((layer, i) => ({
           name: `layer ${layer}`, colour: layerShade(i, run.layers.length), place: i,
           points: run.bands.map(([low], band) => ({ x: low, y: run.values[measure][i][band] ?? NaN })),
@@ -143,7 +143,7 @@ RENDER.spectrum = (part, { runs }, column) => {
     element('div', { class: 'figures' }, runs.map(run => figure({
       name: safeName(['spectrum', run.run]), title: run.run, kind: 'lines',
       chart: () => shown(run.run) ? {
-        xName: 'rank', yName: 'share of variance', log: true, logX: true, plain: true, legend: layerLegend(run.layers),
+        xName: 'rank', yName: 'share of variance', log: true, logX: true, plain: true,
         series: run.layers.map((layer, i) => ({
           name: `layer ${layer}`, colour: layerShade(i, run.layers.length), place: i,
           points: ranks(run.dim).map(rank => ({ x: rank, y: at(run, i, rank - 1) > 1e-12 ? at(run, i, rank - 1) : NaN })),
@@ -193,7 +193,18 @@ function ranks(count) {
   return [...found].filter(rank => rank >= 1 && rank <= count).sort((a, b) => a - b);
 }
 
-RENDER.space = (part, { panels }, column) => {
+RENDER.space = (part, { panels, clustered }, column) => {
+  if (panels.length) points(part, panels, column);
+  if (!clustered.length) return;
+  const view = { quantity: CLUSTERED[0][0] };
+  const figures = element('div', { class: 'figures' }, clustered.flatMap(({ run, tables }) => tables.map(table => clusterFigure(run, table, column, view))));
+  part.append(element('h3', {}, 'Clusters on the origin'),
+    remark('The space before its repair when its occurrences are clustered and each cluster is centred: how much isotropy is a matter of the clusters alone. 0: as it is.'),
+    controls(choice('Measure', CLUSTERED, view.quantity, value => { view.quantity = value; drawIn(figures); })), figures);
+};
+
+/** Clouds of occurrences, panel by panel. */
+function points(part, panels, column) {
   for (const panel of panels) {
     for (const name of ['words', 'sentences', 'frequency']) panel[name] = column(panel[name]);
     panel.places = panel.places.map(({ scale, x, y }) => ({ scale, x: column(x), y: column(y) }));
@@ -202,7 +213,7 @@ RENDER.space = (part, { panels }, column) => {
   const [low, high] = [logs.reduce((a, b) => Math.min(a, b), Infinity), logs.reduce((a, b) => Math.max(a, b), -Infinity)];
   const layers = longest(panels);
   const view = { layer: layers.at(-1), word: '' };
-  const figures = element('div', { class: 'figures narrow' });
+  const figures = element('div', { class: `figures narrow ${panels.some(panel => panel.facts) ? 'told' : ''}` });
   const drawAll = () => drawIn(figures);
   const slide = () => { view.layer = layers[+slider.value]; named.textContent = view.layer; drawAll(); };
   const slider = element('input', { type: 'range', min: 0, max: layers.length - 1, value: layers.length - 1, 'aria-label': 'layer', input: slide });
@@ -220,7 +231,7 @@ RENDER.space = (part, { panels }, column) => {
       if (view.word) panel.words.forEach((word, i) => { if (word.toLowerCase() === view.word) marked.add(i); });
       return {
         title: `${panel.run}, layer ${panel.layers[at]}`,
-        about: facts && `The components have ${(100 * facts[0]).toFixed(1)} and ${(100 * facts[1]).toFixed(1)} % of the variance; `
+        about: facts && `The components have ${(100 * facts[0]).toFixed(1)} and ${(100 * facts[1]).toFixed(1)}\u00a0% of the variance; `
           + `correlation with log frequency: ${told(facts[2])}.`,
         x: panel.places[at].x, y: panel.places[at].y, marked,
         colour: (i, palette) => (Number.isNaN(share(i)) ? palette.unknown : shade(share(i), palette)),
@@ -247,7 +258,7 @@ RENDER.space = (part, { panels }, column) => {
     controls(element('label', {}, 'Layer', slider, named), element('label', {}, 'Mark', search),
       logs.length > 0 && scaleBar(10 ** low, 10 ** high)),
     figures);
-};
+}
 
 function sentenceOf(sentence, word) {
   if (!sentence) return '';
@@ -260,8 +271,8 @@ function sentenceOf(sentence, word) {
 
 /** What the colours of points mean. */
 function scaleBar(low, high) {
-  const bar = drawn('svg', { viewBox: '0 0 100 10', width: 100, height: 10, 'aria-hidden': 'true' });
-  const tint = () => bar.replaceChildren(...Array.from({ length: 25 }, (_, i) => drawn('rect', { x: i * 4, width: 4.2, height: 10, fill: shade(i / 24) })));
+  const bar = element('span', {});
+  const tint = () => bar.replaceChildren(stripes(shade));
   redraws.add(tint);
   tint();
   return element('span', { class: 'quiet' }, `${told(low)} `, bar, ` ${told(high)} occurrences`);

@@ -12,7 +12,7 @@ function verdictOf(verdict) {
   return element('span', { class: `verdict ${kind}` }, words);
 }
 
-RENDER.findings = (part, { papers }) => {
+RENDER.findings = (part, { papers }, column) => {
   for (const paper of papers) {
     const counts = new Map();
     for (const claim of paper.claims) counts.set(claim.verdict, (counts.get(claim.verdict) ?? 0) + 1);
@@ -22,7 +22,7 @@ RENDER.findings = (part, { papers }) => {
     part.append(belonging(element('div', {},
       element('h3', {}, paper.title), remark(paper.citation), paper.note && remark(paper.note),
       controls(choice('Show', choices, 'all', fill), csvButton(`findings-${paper.run}`, () => findingsTable(paper))),
-      list), paper.run));
+      list, tablesOf(paper.run, paper.tables, column)), paper.run));
     fill('all');
   }
 };
@@ -47,42 +47,52 @@ const findingsTable = paper => ({
     .map(row => [paper.run, claim.id, claim.claim, claim.verdict, claim.why, ...row])),
 });
 
-RENDER.scores = (part, { rows, compared }) => {
-  const kinds = [...new Set(rows.map(row => `${row.run}: ${row.metric}`))];
-  const figures = kinds.map(kind => scoresFigure(kind, rows.filter(row => `${row.run}: ${row.metric}` === kind), compared));
-  part.append(
-    remark('Lines are 95 % intervals. * p < 0.05, ** p < 0.01, *** p < 0.001: differs from the first of its task, by a paired '
+RENDER.scores = (part, { rows, compared, made }, column) => {
+  const kindOf = row => `${row.group}: ${row.metric}`;
+  const targets = unique(rows.map(row => row.target)); // each has one look in all figures
+  const figures = [...groupsBy(rows, kindOf)].map(([kind, own]) => scoresFigure(kind, own, compared, targets));
+  if (rows.length) part.append(
+    remark('Lines are 95\u00a0% intervals. *\u00a0p\u00a0<\u00a00.05, **\u00a0p\u00a0<\u00a00.01, ***\u00a0p\u00a0<\u00a00.001: differs from the first of its task, by a paired '
       + 'bootstrap with Holm’s correction over all comparisons of the run.'),
     element('div', { class: 'figures' }, figures));
-  if (!compared.length) return;
-  const table = {
-    columns: ['run', 'task', 'target', 'other', 'difference', 'low', 'high', 'p', 'p (Holm)'],
-    rows: compared.map(c => [c.run, c.task, c.target, c.other, c.difference, c.low, c.high, c.p, c.p_holm]),
-  };
-  part.append(element('details', { class: 'more' }, element('summary', {}, `${compared.length} comparisons`),
-    csvButton('comparisons', () => table), tableOf(table)));
+  if (compared.length) {
+    const table = {
+      columns: ['run', 'task', 'target', 'other', 'difference', 'low', 'high', 'p', 'p (Holm)'],
+      rows: compared.map(c => [c.run, c.task, c.target, c.other, c.difference, c.low, c.high, c.p, c.p_holm]),
+    };
+    part.append(element('details', { class: 'more' }, element('summary', {}, `${compared.length} comparisons`),
+      csvButton('comparisons', () => table), tableOf(table)));
+  }
+  const ofKind = (name, make) => made.flatMap(({ run, tables }) => tables.filter(table => table.name === name).flatMap(table => make(run, table, column)));
+  const tuned = ofKind('tuning', tuningFigures);
+  if (tuned.length) part.append(element('h3', {}, 'Tuning'), element('div', { class: 'figures' }, tuned));
+  const view = { quantity: 'score' };
+  const trained = ofKind('epochs', (run, table) => epochFigures(run, table, column, view));
+  if (!trained.length) return;
+  const epochs = element('div', { class: 'figures' }, trained);
+  part.append(element('h3', {}, 'Epochs of the classifiers'),
+    controls(choice('Show', TRAINED, 'score', value => { view.quantity = value; drawIn(epochs); })), epochs);
 };
 
 /** Scores by one metric: a row a task, a dot a target. */
-function scoresFigure(title, own, compared) {
-  const tasks = [...new Set(own.map(row => row.task))];
-  const targets = [...new Set(own.map(row => row.target))];
-  targets.forEach(placeOf);
+function scoresFigure(title, own, compared, targets) {
+  const tasks = unique(own.map(row => row.task));
+  const lookOf = target => [colours().runs[targets.indexOf(target) % colours().runs.length], targets.indexOf(target)];
   const first = task => own.find(row => row.task === task).target;
   const mark = row => {
     const p = compared.find(c => c.run === row.run && c.task === row.task && c.target === row.target && c.other === first(row.task))?.p_holm;
     return !(p < 0.05) ? '' : p < 0.001 ? '***' : p < 0.01 ? '**' : '*';
   };
   const dotOf = row => ({
-    name: row.target, colour: colourOf(row.target), place: placeOf(row.target),
+    name: row.target, colour: lookOf(row.target)[0], place: lookOf(row.target)[1],
     value: row.value ?? NaN, low: row.low ?? NaN, high: row.high ?? NaN, mark: mark(row), note: row.note,
   });
   return figure({
     name: safeName(['scores', title]), title, kind: 'dots',
-    chart: () => shown(own[0].run) ? {
+    chart: () => own.some(row => shown(row.run)) ? {
       xName: own[0].metric, zero: true,
-      legend: targets.filter(shown).map(target => [keyOf(colourOf(target), placeOf(target), { line: false }), target]),
-      rows: tasks.map(task => ({ name: task, dots: own.filter(row => row.task === task && shown(row.target)).map(dotOf) })),
+      legend: unique(own.filter(row => shown(row.run)).map(row => row.target)).map(target => [keyOf(...lookOf(target), { line: false }), target]),
+      rows: tasks.map(task => ({ name: task, dots: own.filter(row => row.task === task && shown(row.run)).map(dotOf) })),
     } : undefined,
     table: () => ({
       columns: ['task', 'target', 'metric', 'score', 'low', 'high', 'mark', 'n', 'coverage', 'note'],
@@ -91,6 +101,8 @@ function scoresFigure(title, own, compared) {
   });
 }
 
+// level lines and further kinds of probes: no two kinds of a chart look alike, whatever their colour
+const DASHES = [undefined, '7 3', '2 3', '9 3 2 3', '1 5', '14 4', '9 3 2 3 2 3', '4 2'];
 const LEVELS = { context: 'One vector an occurrence', type: 'One vector a word' };
 const HEATS = [
   ['classes', 'class', 'Class by layer', 'F1 of each class on the test words. Grey: no such words.'],
@@ -98,10 +110,11 @@ const HEATS = [
     'Micro-F1 on the development words when the model sees only so many words to each side.'],
 ];
 
-RENDER.probes = (part, { runs }) => {
+RENDER.probes = (part, { runs }, column) => {
   const levels = [...new Set(runs.flatMap(run => run.curves.map(curve => curve.level)))];
   part.append(
-    remark('Micro-F1 on words that the probes were not trained on; shaded: 95 % interval over words. Level lines have no layers.'),
+    remark('Micro-F1 on words that the probes were not trained on; shaded: 95\u00a0% interval over words. Level lines have no layers: '
+      + 'static and random vectors, the most frequent class, and bags of words (P-), the mean over the words of the sentence.'),
     element('div', { class: 'figures' }, levels.map(level => figure({
       name: `probes-${level}`, title: LEVELS[level] ?? level, kind: 'lines',
       chart: () => probeChart(runs, level),
@@ -128,6 +141,8 @@ RENDER.probes = (part, { runs }) => {
     if (known.length > 1) part.append(controls(choice('Show', choices, '', value => { against = value; drawIn(figures); })));
     part.append(figures);
   }
+  for (const run of runs)
+    if (run.tables.length) part.append(belonging(element('div', { class: 'tables' }, element('h4', {}, `Other tables, ${run.run}`), tablesOf(run.run, run.tables, column)), run.run));
 };
 
 /** F1 by layer. With one run colours tell spaces apart, with several they are the runs'. */
@@ -143,13 +158,14 @@ function probeChart(runs, level) {
   return {
     xName: 'layer', yName: 'micro-F1', zero: true,
     xLabels: layers.map((layer, i) => [at[i], layer]).sort((a, b) => a[0] - b[0]),
+    nothing: curves.length ? undefined : 'its runs are hidden',
     series: curves.map(curve => {
       const kind = kindOf(curve);
       const place = single ? kinds.indexOf(kind) : placeOf(curve.run);
       const points = curve.layers
         ? curve.layers.map((layer, i) => ({ x: at[layers.indexOf(layer)], y: curve.f1[i] ?? NaN, low: curve.low[i] ?? NaN, high: curve.high[i] ?? NaN }))
         : [...at].sort((a, b) => a - b).map(x => ({ x, y: curve.f1[0] ?? NaN }));
-      const dash = !curve.layers ? '2 3' : !single && kinds.indexOf(kind) ? '6 3' : undefined;
+      const dash = DASHES[kinds.indexOf(kind) % DASHES.length];
       const name = single ? kind : `${curve.run}: ${kind}`;
       return { name, colour: palette[place % palette.length], place, dash, points, plain: !curve.layers };
     }),
@@ -167,39 +183,42 @@ function heatOf(own, other, name, against, rowName) {
   return { title: other ? `${name} less ${against}` : name, rows: own.down, columns: own.layers, values, rowName, columnName: 'layer', ...range };
 }
 
-RENDER.analyses = (part, { runs }) => {
-  const numeric = cell => (cell !== '' && Number.isFinite(+cell) ? +cell : cell);
+RENDER.analyses = (part, { runs }, column) => {
   for (const run of runs) {
-    const tables = run.tables.map(table => element('details', {}, element('summary', {}, `${table.name}: ${table.rows.length} rows`),
-      csvButton(`${run.run}-${table.name}`, () => table),
-      tableOf({ columns: table.columns, rows: table.rows.map(row => row.map(numeric)) }, 100)));
     const claims = run.claims.map(claim => {
       const where = [claim.model, claim.layer && `layer ${claim.layer}`, claim.about].filter(Boolean).join(', ');
-      const number = `${told(claim.value)} [${told(claim.low)}, ${told(claim.high)}]`;
+      const number = toldWith(claim.value, claim.low, claim.high);
       return element('li', {}, verdictOf(claim.verdict), element('div', { class: 'about' },
         claim.text ?? '', element('span', { class: 'quiet' }, ` ${where}`),
+        claim.rule && element('div', { class: 'rule' }, claim.rule),
         element('div', { class: 'why' }, claim.why ? `${number} · ${claim.why}` : number)));
     });
+    const differences = differencesFigures(run);
     part.append(belonging(element('div', {}, element('h3', {}, run.run),
-      claims.length > 0 && element('ul', { class: 'claims' }, claims), tables), run.run));
+      claims.length > 0 && element('ul', { class: 'claims' }, claims),
+      run.sentences.length > 0 && element('ul', { class: 'sentences' }, run.sentences.map(sentence => element('li', {}, sentence))),
+      differences.length > 0 && remark(`${run.sides[1]} less ${run.sides[0]}. ` + 'Lines are 95\u00a0% intervals; * real: p adjusted by Holm’s method below 0.05.'),
+      differences.length > 0 && element('div', { class: 'figures middling' }, differences),
+      tablesOf(run.run, run.tables, column)), run.run));
   }
 };
 
 RENDER.training = (part, { runs }) => {
-  const curve = (key, title, yName) => runs.some(run => run[key]) && figure({
-    name: `training-${key}`, title, kind: 'lines',
+  // steps and epochs are no common axis
+  const curve = (key, title, yName) => unique(runs.filter(run => run[key]).map(run => run[key].unit)).map(unit => figure({
+    name: `training-${key}-${unit}`, title: `${title} by ${unit}`, kind: 'lines',
     chart: () => ({
-      xName: runs.find(run => run[key])[key].unit, yName, zero: true, plain: true,
-      series: runs.filter(run => run[key] && shown(run.run)).map(run => ({
+      xName: unit, yName, zero: true, plain: true, nothing: 'its runs are hidden, or have no number',
+      series: runs.filter(run => run[key]?.unit === unit && shown(run.run)).map(run => ({
         name: run.run, colour: colourOf(run.run), place: placeOf(run.run),
         points: run[key].x.map((x, i) => ({ x, y: run[key].y[i] ?? NaN })),
       })),
     }),
     table: () => ({
       columns: ['run', 'x', yName],
-      rows: runs.filter(run => run[key]).flatMap(run => run[key].x.map((x, i) => [run.run, x, run[key].y[i]])),
+      rows: runs.filter(run => run[key]?.unit === unit).flatMap(run => run[key].x.map((x, i) => [run.run, x, run[key].y[i]])),
     }),
-  });
+  }));
   const attention = run => figure({
     name: safeName(['attention', run.run]), title: `Attention before and after, ${run.run}`, kind: 'heat',
     about: 'Cosine of each head’s attention before and after fine-tuning: 1, unchanged.',
@@ -217,7 +236,7 @@ RENDER.training = (part, { runs }) => {
     rows: run.classes.map(row => [row.part, row.class, row.n, row.precision, row.recall, row.f1]),
   }));
   part.append(
-    element('div', { class: 'figures' }, curve('loss', 'Loss', 'loss'), curve('dev', 'On the development set', 'accuracy')),
+    element('div', { class: 'figures' }, [...curve('loss', 'Loss', 'loss'), ...curve('dev', 'Accuracy on the development set', 'accuracy')]),
     element('div', { class: 'figures' }, runs.filter(run => run.attention).map(attention)),
     ...runs.filter(run => run.classes.length).map(classes));
 };

@@ -78,8 +78,8 @@ RENDER.words = (part, { interesting, runs }, column) => {
   let layerControl = choiceOfLayer(); // another run has other layers
   const order = (text, at, descending) => element('button', { type: 'button', click: () => refill([at, descending]) }, text);
   part.append(
-    remark('Type a word, or choose one in the table. Self-similarity is raw: compare words within a layer. Of '
-      + `${many.size.toLocaleString('en')} words the neighbours and occurrences are here too, where the run has them.`),
+    remark('Type a word, or choose one in the table. Self-similarity is raw: compare words within a layer.'
+      + (many.size ? ` Of ${many.size.toLocaleString('en')} words the neighbours and occurrences are here too, where the run has them.` : '')),
     controls(
       runs.length > 1 && choice('Run', runs.map((run, i) => [String(i), run.run]), '0', value => {
         view.run = runs[+value]; view.layer = 'mean';
@@ -127,12 +127,12 @@ RENDER.words = (part, { interesting, runs }, column) => {
       element('h3', {}, `“${word}”`), remark(`occurrences: ${told_.join(', ')}`),
       element('div', { class: 'figures narrow' },
         figure({
-          name: `self-similarity-${word}`, title: 'Self-similarity', kind: 'lines',
+          name: `self-similarity-${word}`, title: 'Self-similarity', kind: 'lines', about: 'Mean cosine of its occurrences.',
           chart: () => ({ xName: 'layer', yName: 'mean cosine', xLabels: labels(), zero: true, series: curves('similarity', word) }),
           table: () => tableFrom(curves('similarity', word)),
         }),
         curves('mev', word).length > 0 && figure({
-          name: `mev-${word}`, title: 'Maximum explainable variance', kind: 'lines',
+          name: `mev-${word}`, title: 'MEV', kind: 'lines', about: 'Explainable variance; dotted: chance.',
           chart: () => ({ xName: 'layer', yName: 'share of variance', xLabels: labels(), zero: true, series: curves('mev', word, { baseline: 'mev_baseline' }) }),
           table: () => tableFrom(curves('mev', word, { baseline: 'mev_baseline' })),
         })),

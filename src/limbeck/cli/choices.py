@@ -1,0 +1,159 @@
+"""What an option or an argument can be, command by command, as far as names can be listed: for completion.
+
+What is cheap to import is taken from where it is checked. The rest stands here as it stands in `--help`, and a test
+asks every command whether it takes just these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from limbeck.cli.analyze import UNITS as ANALYSES
+from limbeck.cli.evaluate import UNITS as AVERAGED
+from limbeck.cli.options import UNITS
+from limbeck.encoders.miniatures import MINIATURES
+from limbeck.reproduce import PAPERS
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names to choose from.
+
+    names    the names, or what lists them, where that takes time
+    between  what stands between several of them, if there may be several
+    files    whether a file or folder will do as well
+    """
+
+    names: Sequence[str] | Callable[[], Sequence[str]]
+    between: str = ""
+    files: bool = False
+
+    def all(self) -> Sequence[str]:
+        return self.names() if callable(self.names) else self.names
+
+
+def evaluation_tasks() -> list[str]:
+    """Groups of tasks, and tasks, of `limbeck evaluate`."""
+    from limbeck.evaluate.catalogue import load_table
+    from limbeck.evaluate.classifying.catalogue import all_tasks
+    from limbeck.evaluate.task import KINDS
+    from limbeck.evaluate.word_task import WORD_KINDS, load_word_table
+
+    groups = [*KINDS, *WORD_KINDS, "classify", "classify-sentences"]
+    return [*groups, *load_table(), *load_word_table(), *all_tasks()]
+
+
+def similarity_tasks() -> list[str]:
+    """What repairs can be tuned on."""
+    from limbeck.evaluate.catalogue import load_table
+
+    return [name for name, layouts in load_table().items() if layouts[0].kind == "sts"]
+
+
+def training_tasks() -> list[str]:
+    """What `limbeck finetune` trains on."""
+    from limbeck.evaluate.classifying.catalogue import all_tasks
+
+    return ["pos", "ner", *(name for name, task in all_tasks().items() if task.kind != "word")]
+
+
+MODELS = Names(MINIATURES, files=True)
+TEXTS = Names(("sample",), files=True)
+FAIL_OR_REPLACE = Names(("fail", "replace"))
+REPAIRS = ("center", "scaled-center", "standardize", "all-but-the-top", "cluster", "whiten")
+DISTILLATIONS = (
+    "best", "word", "frame", "frames", "contexts", "average", "principal", "x2static", "sent2vec", "regression",
+    "skipgram", "cbow", "skipgram-ngrams", "cbow-ngrams",
+)  # fmt: skip
+CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse")
+WRITTEN = ("auto", "word2vec", "word2vec-binary", "glove", "fasttext", "npz", "safetensors", "model2vec", "spacy")
+
+#: an option that means the same in every command that has it
+OPTIONS: dict[str, Names] = {
+    "--aggregation": Names(("pooled", "mean", "weighted")),
+    "--analogy": Names(("add", "mul")),
+    "--blanks": Names(("underscore", "drop", "keep")),
+    "--cells": Names(("sentence", "prose")),
+    "--classifier": Names(("cnn", "mlp")),
+    "--column": Names(("upos", "xpos", "deprel")),
+    "--compare": Names(("average", "bag", "random", "none"), between=","),
+    "--control": Names(("majority", "random-labels", "random-weights", "description-length", "none"), between=","),
+    "--corpus": TEXTS,
+    "--count-in": TEXTS,
+    "--device": Names(("auto", "cpu", "cuda", "mps")),
+    "--dtype": Names(("float32", "bfloat16", "float16")),
+    "--embeddings": Names(("frozen", "tuned")),
+    "--engine": Names(("local", "ray")),
+    "--existing": Names(("fail", "resume", "replace")),
+    "--features": Names(("mean", "flattened")),
+    "--format": Names(CORPUS_FORMATS),
+    "--from": Names((*WRITTEN, "fasttext-binary", "model")),
+    "--layers": Names(("all", "table")),
+    "--missing": Names(("zero", "drop")),
+    "--model": MODELS,
+    "--not-tuned": MODELS,
+    "--oov": Names(("drop", "mean", "zero", "fallback")),
+    "--over-contexts": Names(("mean", "min", "max")),
+    "--paragraphs": Names(("lines", "blocks")),
+    "--pooling": Names(("mean", "first", "last", "sum", "max", "min")),
+    "--preset": Names(("corrected", "paper", "released")),
+    "--probe": Names(("mlp", "linear"), between=","),
+    "--scale": Names(("as-is", "rms")),
+    "--sentence-piece": Names(("auto", "first", "last", "mean")),
+    "--split": Names(("dev", "test")),
+    "--stack": Names(("encoder", "decoder")),
+    "--start": Names((*DISTILLATIONS, "none")),
+    "--task": Names(training_tasks),
+    "--tasks": Names(evaluation_tasks, between=","),
+    "--text-unit": Names(("sentence", "paragraph", "document")),
+    "--tune-on": Names(similarity_tasks),
+    "--units": Names(UNITS),
+    "--unseen": Names(("frame", "pieces", "alone", "drop")),
+    "--weights": Names(("uniform", "frequency")),
+    "--word-piece": Names(("last", "first", "mean")),
+    "--words-by": Names(("lemma", "form")),
+}
+#: an option that means something of its own in a command
+OF_COMMAND: dict[tuple[str, str], Names] = {
+    ("analyze", "--method"): Names(REPAIRS, between="+"),
+    ("analyze", "--metric"): Names(("euclidean", "cosine")),
+    ("compare", "--existing"): FAIL_OR_REPLACE,
+    ("compare", "--layers"): Names(()),
+    ("convert", "--dtype"): Names(("float32", "float16", "int8")),
+    ("convert", "--existing"): FAIL_OR_REPLACE,
+    ("convert", "--format"): Names(WRITTEN),
+    ("distill", "--case"): Names(("auto", "keep", "lower")),
+    ("distill", "--keep"): Names(("float32", "float16", "int8")),
+    ("distill", "--method"): Names(DISTILLATIONS, between=","),
+    ("distill", "--repair"): Names(REPAIRS, between="+", files=True),
+    ("distill", "--weighting"): Names(("none", "sif")),
+    ("encode", "--keep"): Names(("float16", "float32")),
+    ("evaluate", "--case"): Names(("either", "keep", "lower")),
+    ("evaluate", "--existing"): FAIL_OR_REPLACE,
+    ("evaluate", "--method"): Names(REPAIRS, between="+"),
+    ("evaluate", "--metric"): Names(("spearman", "pearson")),
+    ("evaluate", "--preset"): Names(("web",)),
+    ("evaluate", "--units"): Names(AVERAGED),
+    ("evaluate", "--weighting"): Names(("mean", "sif")),
+    ("merge", "--existing"): FAIL_OR_REPLACE,
+    ("probe", "--data"): TEXTS,
+    ("probe", "--format"): Names(("auto", "jsonl", "semcor", "conllu", "wikipse")),
+    ("probe", "--preset"): Names(("quick", "paper")),
+    ("repair", "--method"): Names(REPAIRS, between="+"),
+    ("report", "--existing"): FAIL_OR_REPLACE,
+    ("reproduce", "--tasks"): Names(("pos", "sst-2", "mrpc", "ner"), between=","),
+}
+#: what a command's arguments can be, where they are names
+ARGUMENTS: dict[str, Names] = {
+    "analyze": Names(tuple(ANALYSES)),
+    "completion": Names(("bash", "zsh", "fish")),
+    "evaluate": MODELS,
+    "plan": Names(("measure", "encode", "repair", "distill", "probe")),
+    "reproduce": Names(tuple(PAPERS)),
+}
+
+
+def names_for(command: str, option: str) -> Names | None:
+    """What an option of a command can be followed by, if names are known."""
+    return OF_COMMAND.get((command, option), OPTIONS.get(option))
