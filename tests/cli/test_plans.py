@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ import limbeck as lb
 from limbeck.cli import main
 from limbeck.cli.plan_file import CONSUMERS, PlanFile, as_toml, line_of, own_options, shared_options
 from limbeck.errors import UsageError
+from limbeck.stream.workers import Workers
 from limbeck.tables import read_csv
 
 WORDS = "river lamp copper owl winter sand kettle cellar".split()
@@ -59,6 +61,26 @@ def test_a_plan_is_written_and_run(here: Path, capsys: pytest.CaptureFixture[str
     assert "already holds a run" in capsys.readouterr().err
     assert main(["run", "plan.toml", "--quiet", "--existing", "resume"]) == 0
     assert lb.run_plan("plan.toml", existing="replace") == [Path("runs/m"), Path("runs/e")]
+
+
+def test_where_a_plan_runs_is_said_to_run(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("plan.toml").write_text('model = "vectors.txt"\ncorpus = "text.txt"\nworkers = 3\nout = "runs"\n[[encode]]\n')
+    assert main(["run", "plan.toml", "--address", "auto"]) == 2
+    assert "--address is of --engine ray" in capsys.readouterr().err
+    assert not Path("runs").exists()
+    asked: list[Any] = []
+
+    def workers_of(engine: str, count: int | None, **options: Any) -> Workers:
+        asked.append((engine, count, options["address"], options["gpus_per_worker"]))
+        return Workers()
+
+    monkeypatch.setattr("limbeck.stream.run.workers_of", workers_of)
+    on_ray = ["--engine", "ray", "--address", "auto", "--gpus-per-worker", "0.5", "--quiet"]
+    assert main(["run", "plan.toml", *on_ray]) == 0
+    assert main(["run", "plan.toml", *on_ray, "--workers", "5", "--existing", "replace"]) == 0
+    assert asked == [("ray", 3, "auto", 0.5), ("ray", 5, "auto", 0.5)]
 
 
 def test_folders_of_the_plan(here: Path) -> None:

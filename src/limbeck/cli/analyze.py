@@ -197,6 +197,7 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
     from limbeck.analyze import clusters_of, frequency_of, pairs_of, structure_of, tense_of
     from limbeck.run.sources import CORPUS_OPTIONS, open_corpus, open_encoder, open_source
     from limbeck.stream import TextSource
+    from limbeck.stream.run import choose_unit
 
     common: dict[str, Any] = {"workers": workers, "progress": not options.quiet}
     if options.vectors is not None:
@@ -209,7 +210,7 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
 
     given = encoder_options(model, options)
     text = {name: given.pop(name) for name in (*CORPUS_OPTIONS, "text_unit") if name in given}
-    unit = str(text.pop("text_unit", "sentence"))
+    unit = choose_unit(str(text.pop("text_unit", "sentence")))
     pairs = options.what == "structure" and are_pairs(options.data)
     if pairs and options.units is None:
         given["units"] = "words"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 DIR then holds layers.csv (a row a layer and measure), words.parquet (a row a word and layer), frequency.csv,
-spectra.parquet, dimensions.parquet, sample.parquet, run.json, figures/ and state/.
+spectra.parquet, dimensions.parquet, sample.parquet, run.json, report.html (all of it, to look at), figures/ and state/.
 
 examples:
   limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert

@@ -1,6 +1,6 @@
 """Skip-gram and CBOW trained on the same text, with and without character n-grams: what a teacher must beat.
 
-gensim trains them (`limbeck[gensim]`) the way the fastText tool does, which Gupta & Jaggi (2021) took: fastText's rule
+gensim trains them (`limbeck[export]`) the way the fastText tool does, which Gupta & Jaggi (2021) took: fastText's rule
 of subsampling, negatives by the square root of counts, n-grams of 3 to 6 characters. Text is read as everywhere in
 limbeck, and the vocabulary is the plan's.
 """

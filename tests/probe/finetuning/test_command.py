@@ -157,7 +157,7 @@ def test_stopped_by_hand(model: Path, data: Path, tmp_path: Path, capsys, monkey
 @pytest.mark.parametrize(
     ("changed", "status", "told"),
     [
-        ({"--task": "sst3"}, 2, "--task must be one of pos, ner"),
+        ({"--task": "sst3"}, 2, "a task must be one of pos, ner"),
         ({"--data": "nowhere"}, 1, "nowhere"),
         ({"--task": "pos"}, 1, "got no train file"),
         ({"--attention-window": "2"}, 2, "tasks of words"),

@@ -88,7 +88,7 @@ def tasks_known() -> tuple[str, ...]:
 def name_of(task: str) -> str:
     """The name as limbeck writes it: sst2 is sst-2."""
     same = {name.replace("-", ""): name for name in tasks_known()}
-    return same.get(task.lower().replace("-", ""), "") or choose(task, tasks_known(), what="--task")
+    return same.get(task.lower().replace("-", ""), "") or choose(task, tasks_known(), what="a task")
 
 
 def read_task(task: str, data: str | Path, *, column: str = "upos", seed: int = 0) -> TaskData:
