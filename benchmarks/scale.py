@@ -33,6 +33,7 @@ from limbeck.cli.process import prepare_process
 from limbeck.corpus import Corpus
 
 PARTS = ("overhead", "speedup", "reduction")
+BUDGET = 4096  #: padded pieces a batch
 FILES = 8  #: of states, read again and again: a thousand would fill the disk and say no more
 LARGE = {"layers": 13, "dim": 768, "words": 50_000}
 
@@ -65,28 +66,24 @@ class Passes:
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
         self.folder, self.size = folder, options.words
-        files = [write_prose(folder / f"{turn}.txt", self.size, seed=turn) for turn in range(options.rounds)]
-        warm = write_prose(folder / "warm.txt", 6_000, seed=99)
-        tokenizer = train_tokenizer(Corpus(files[0], format="prose"))
-        budget = 4096
-        self.encoder = bert(tokenizer, device="cpu", dtype="float32", batch_tokens=2 * budget,
-            layers=options.layers, dim=options.dim)  # fmt: skip
-        from limbeck.stream import TextSource
-
-        self.sources = [TextSource(Corpus(file, format="prose"), self.encoder, "sentence", budget) for file in files]
-        self.warm = TextSource(Corpus(warm, format="prose"), self.encoder, "sentence", budget)
+        self.files = [write_prose(folder / f"{turn}.txt", self.size, seed=turn) for turn in range(options.rounds)]
+        self.warm = write_prose(folder / "warm.txt", 6_000, seed=99)
+        self.tokenizer = train_tokenizer(Corpus(self.files[0], format="prose"))
+        self.shape = {"layers": options.layers, "dim": options.dim}
 
     def warm_up(self, workers: Any) -> float:
         """Seconds of a small pass, in which every worker has something to do, twice."""
         return self.run(self.warm, workers, shard_units=100)
 
-    def run(self, source: Any, workers: Any, **options: Any) -> float:
-        """Seconds of plan and pass."""
+    def run(self, file: Path, workers: Any, **options: Any) -> float:
+        """Seconds of plan and pass, by a model and a tokeniser that have seen no text yet, as in a command."""
         from limbeck.run.settings import MeasureSettings, accumulators_for
-        from limbeck.stream import run_pass
+        from limbeck.stream import TextSource, run_pass
 
+        encoder = bert(self.tokenizer, device="cpu", dtype="float32", batch_tokens=2 * BUDGET, **self.shape)
+        source = TextSource(Corpus(file, format="prose"), encoder, "sentence", BUDGET)
         settings = MeasureSettings(mev_words=100, points=5_000)
-        shape = {"layers": len(self.encoder.layers), "dim": self.encoder.dim}
+        shape = {"layers": len(encoder.layers), "dim": encoder.dim}
         began = time.perf_counter()
         run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers, **options)
         return time.perf_counter() - began
@@ -104,9 +101,9 @@ def overhead(passes: Passes) -> dict[str, Any]:
         warm = passes.warm_up(ray)
         passes.warm_up(local)
         rounds = []
-        for turn, source in enumerate(passes.sources):
+        for turn, file in enumerate(passes.files):
             sides = [("local", local), ("ray", ray)]
-            rounds.append({name: passes.run(source, side) for name, side in sides[:: 1 if turn % 2 else -1]})
+            rounds.append({name: passes.run(file, side) for name, side in sides[:: 1 if turn % 2 else -1]})
     ratios = [turn["ray"] / turn["local"] for turn in rounds]
     whole = sum(turn["ray"] for turn in rounds) / sum(turn["local"] for turn in rounds)
     return {
@@ -147,13 +144,13 @@ def speedup(passes: Passes) -> dict[str, Any]:
     ratios = []
     with RayWorkers(1, cores_per_worker=1) as base:
         base.start()
-        for turn, source in enumerate(passes.sources):
+        for turn, file in enumerate(passes.files):
             seconds = {}
             for many in (1, 2) if turn % 2 else (2, 1):
                 own = OwnCore(passes.folder / f"{turn}-{many}")
                 with RayWorkers(many, cores_per_worker=1, prepare=own) as workers:
                     passes.warm_up(workers)
-                    seconds[many] = passes.run(source, workers)
+                    seconds[many] = passes.run(file, workers)
             ratios.append(seconds[1] / seconds[2])
     load = os.getloadavg()[0]
     return {
