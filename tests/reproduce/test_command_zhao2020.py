@@ -192,6 +192,7 @@ def test_without_tasks_it_says_what_is_missing(run: Run, model: Path, words: Pat
     [
         (("--preset", "released"), 2, "no code was released"),
         (("--layers", "1"), 2, "got --layers: leave it out"),
+        (("--engine", "ray"), 2, "got --engine: leave it out"),
         (("--tasks", "trec"), 2, "--tasks"),
         (("--not-tuned", "other"), 2, "--not-tuned"),
         (("--context-size", "two"), 2, "--context-size must be whole numbers"),

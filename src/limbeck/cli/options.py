@@ -81,11 +81,6 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
     add_engine_options(group)
 
 
-def engine(name: str) -> str:
-    """Where a pass runs, refused at once where there is no such place."""
-    return choose(name, ("local", "ray"), what="--engine")
-
-
 def add_engine_options(group: argparse._ArgumentGroup) -> None:
     """Where a pass is made, and by how many."""
     group.add_argument(
@@ -95,9 +90,7 @@ def add_engine_options(group: argparse._ArgumentGroup) -> None:
         help="processes that split and tokenise (default: by device); with --engine ray, workers that hold the model "
         "(default: one a GPU, else one for two cores)",
     )
-    group.add_argument(
-        "--engine", default="local", type=engine, metavar="E", help="local (default), or ray: see docs/scale.md"
-    )
+    group.add_argument("--engine", default="local", metavar="E", help="local (default), or ray: see docs/scale.md")
     group.add_argument("--address", metavar="A", help="with --engine ray: a running cluster, auto to find it")
     group.add_argument(
         "--gpus-per-worker",

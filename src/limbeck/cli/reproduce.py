@@ -53,23 +53,24 @@ examples:
 #: source of a paper's claims -> options that it has no use for
 CAPS = ("quick", "max_pairs", "seeds", "max_train", "starts", "count_in")  #: of spaces alone, or nearly
 TRAINING = ("epochs", "min_count", "sentences", "fine_tuned")  #: of parents alone
+ENGINE = ("engine", "address", "gpus_per_worker")  #: of runs alone, which are measured as `limbeck measure` does
 IDLE: dict[Source, tuple[str, ...]] = {
     "runs": ("early", *CAPS, *TRAINING, *PROBING),
-    "probes": IDLE_FOR_PROBES,
+    "probes": (*IDLE_FOR_PROBES, *ENGINE),
     "tables": (
-        *CAPS, *TRAINING, *PROBING,
+        *CAPS, *TRAINING, *PROBING, *ENGINE,
         "revision", "layers", "pooling", "units", "window", "context", "targets", "keep_first", "special", "stack",
         "device", "dtype", "trust_remote_code", "text_unit", "batch_tokens", "workers", "senses", "sense_label",
         "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass", "no_text",
     ),
     "parents": (
-        *PROBING,
+        *PROBING, *ENGINE,
         "early", "max_pairs", "seeds", "count_in", "layers", "units", "context", "targets", "special", "text_unit",
         "senses", "sense_label", "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass",
         "no_text",
     ),
     "spaces": (
-        *PROBING,
+        *PROBING, *ENGINE,
         *TRAINING, "early", "layers", "pooling", "units", "context", "targets", "special", "stack", "text_unit",
         "senses", "sense_label", "workers", "min_contexts", "max_words", "mev_words", "max_contexts", "two_pass",
         "no_text",
