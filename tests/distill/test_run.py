@@ -250,6 +250,27 @@ def test_a_stopped_run_goes_on_to_the_same_vectors(
     assert not (tmp_path / ".v.unfinished").exists()
 
 
+@pytest.mark.parametrize("method", ["average", "x2static"])
+def test_a_run_stopped_after_its_pass_comes_to_the_same_vectors(
+    text: Path, tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The state of a short pass or training is not saved at its end, since the vectors follow at once."""
+    kind = tiny_models.tokenizer("wordpiece uncased")
+    teacher = HuggingFaceEncoder(tiny_models.model("bert"), kind, name="bert", layers="2")
+    want = lb.distill.distill(teacher, text, methods=method, min_count=2)[method]
+    with monkeypatch.context() as stopping:
+        stopping.setattr("limbeck.run.distilling.Distillation.finished", _stopped)
+        with pytest.raises(KeyboardInterrupt):
+            lb.distill.distill(teacher, text, methods=method, min_count=2, out=tmp_path / "v")
+    made = lb.distill.distill(teacher, text, methods=method, min_count=2, out=tmp_path / "v", existing="resume")[method]
+    assert made.vectors.words == want.vectors.words
+    np.testing.assert_array_equal(made.vectors.matrix, want.vectors.matrix)
+
+
+def _stopped(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 def _counting(reads: list[int]) -> Callable[..., Any]:
     def forward(self: Any, batch: Any) -> Any:
         reads.append(len(batch))

@@ -12,6 +12,7 @@ import torch
 from tiny_models import FAMILIES, backend, model, odd_texts, story, tokenizer
 from transformers import DistilBertConfig, DistilBertModel, ElectraConfig, ElectraModel
 
+from limbeck import kernels
 from limbeck.encoders import packed
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.encoders.packed import cut_row
@@ -63,6 +64,23 @@ def test_wrong_positions_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not encoder._reads_rows()
 
 
+def test_a_kernel_that_fails_on_long_texts_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long texts have a kernel of their own, and a GPU may lack it."""
+    encoder = made("bert", window=60)
+    monkeypatch.setattr("limbeck.kernels.SHORT", 20)
+    usual = packed._attention
+
+    def short_alone(*args: Any, longest: int, **how: Any) -> Any:
+        if longest > 20:
+            raise RuntimeError("no kernel for long texts")
+        return usual(*args, longest=longest, **how)
+
+    monkeypatch.setattr(packed, "_attention", short_alone)
+    assert not encoder._reads_rows()
+    monkeypatch.setattr("limbeck.kernels.SHORT", 6)  # then none is longer than what is asked of it
+    assert encoder._reads_rows()
+
+
 def test_rows_are_cut_by_pieces() -> None:
     lengths = np.array([5, 3, 2, 9, 1, 1, 20, 4])
     cuts = cut_row(lengths, 10)
@@ -79,6 +97,22 @@ def test_a_gpu_reads_rows_in_half_precision(kind: str) -> None:
     want = here.forward(batch)
     there = made(kind, device="cuda", dtype="bfloat16", batch_tokens=200)
     assert there._packs
+    assert int(np.diff(batch.window_starts).max()) < kernels.SHORT
     got = there.forward(batch).float().cpu()
     cosines = torch.nn.functional.cosine_similarity(got, want, dim=-1)
     assert float(cosines.min()) > 0.999
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("lengths", [(3, 1, 16), (20, 128, 7), (129, 5, 300)])
+@pytest.mark.parametrize("scaling", [None, 0.3])
+def test_kernels_attend_within_each_text(lengths: tuple[int, ...], scaling: float | None) -> None:
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(1, 2, sum(lengths), 64, generator=generator) for _ in range(3))
+    starts = torch.tensor([0, *np.cumsum(lengths)], dtype=torch.int32)
+    how = {"scaling": scaling, "longest": max(lengths)}
+    want, _ = packed._attention(None, q, k, v, None, row_starts=starts, **how)
+    there = [each.to("cuda", torch.bfloat16) for each in (q, k, v)]
+    got, _ = packed._attention(None, *there, None, row_starts=starts.cuda(), **how)
+    torch.testing.assert_close(got.float().cpu(), want, rtol=0.03, atol=0.03)

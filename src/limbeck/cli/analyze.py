@@ -248,7 +248,7 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
                 **budget,
                 **common,
             )
-        source = TextSource(corpus, encoder, unit, budget["batch_tokens"])  # type: ignore[arg-type]
+        source = TextSource(corpus, encoder, unit, budget["batch_tokens"])
         if options.what == "clusters":
             return clusters_of(source, k=options.clusters, settings=settings, **common)
         if not options.count_in:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def word_vectors(
     progress: bool,
 ) -> list[Rows]:
     """Each word read alone; see `DistillSettings` for the special tokens."""
-    how = {"special_input": settings.special_input, "special_mean": settings.special_mean}
+    how: dict[str, Any] = {"special_input": settings.special_input, "special_mean": settings.special_mean}
     return read_words(encoder, words, templates=(ALONE,), state=state, workers=workers, progress=progress, **how)
 
 
@@ -70,20 +71,21 @@ def read_words(
     state: Path | None = None,
     workers: Workers | None = None,
     progress: bool = False,
+    bar: Progress | None = None,
 ) -> list[Rows]:
     """The vectors of words in templates, of every layer; the mean over templates.
 
     A word of several words ("New York") is one unit: all its pieces are pooled together. The encoder pools as it was
     told to. With `state`, a folder, what was read before is not read again. `workers` cut words into pieces ahead.
+    `bar` is one that others advance too.
     """
     pieces = reads_pieces(encoder)
     if not pieces and (special_mean or not special_input):
         raise UsageError(f"{encoder.name} has no special tokens to choose about: leave the choice out.")
     found = np.ones(len(words), dtype=bool)
     total = np.zeros((len(encoder.layers), len(words), encoder.dim), dtype=np.float32)
-    with Progress(
-        templates[0] if len(templates) == 1 else "frames", total=len(words) * len(templates), show=progress
-    ) as bar:
+    name = templates[0] if len(templates) == 1 else "frames"
+    with Progress(name, total=len(words) * len(templates), show=progress) if bar is None else nullcontext(bar) as bar:
         for template in templates:
             identity = [encoder.fingerprint, template, special_input, special_mean]
             parts = [_Part(state, identity, start, chunk) for start, chunk in chunks(words)]

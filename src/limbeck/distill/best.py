@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ from limbeck.distill.rows import Rows
 from limbeck.distill.settings import FRAME, DistillSettings
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError
+from limbeck.stream.progress import Progress
 from limbeck.stream.workers import Workers
 
 Floats = NDArray[np.float32]
@@ -102,19 +104,13 @@ def frames_vectors(
     templates = FRAMES if settings.templates == (FRAME,) else settings.templates
     found = np.ones(len(words), dtype=bool)
     total: list[Floats] = []
-    for template in templates:
-        made = read_words(
-            encoder,
-            words,
-            templates=(template,),
-            special_mean=reads_pieces(encoder),
-            state=state,
-            workers=workers,
-            progress=progress,
-        )
-        found &= made[0].found
-        views = [view_of(rows) for rows in made]
-        total = views if not total else [sum_of + view for sum_of, view in zip(total, views, strict=True)]
+    how: dict[str, Any] = {"special_mean": reads_pieces(encoder), "state": state, "workers": workers}
+    with Progress("frames", total=len(words) * len(templates), show=progress) as bar:
+        for template in templates:
+            made = read_words(encoder, words, templates=(template,), bar=bar, **how)
+            found &= made[0].found
+            views = [view_of(rows) for rows in made]
+            total = views if not total else [sum_of + view for sum_of, view in zip(total, views, strict=True)]
     return [Rows(sum_of / len(templates), found) for sum_of in total]
 
 

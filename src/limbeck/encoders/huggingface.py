@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from limbeck import kernels
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.batching import cut, ranges
 from limbeck.encoders.layers import TABLE, choose_layers
@@ -314,7 +315,7 @@ class HuggingFaceEncoder:
         return of_row(Row.of(pieces, lengths, first=self._first_position, device=self._device))
 
     def _states(self, given: dict[str, Any]) -> list[torch.Tensor]:
-        """Hidden states (windows, length, d) of the chosen layers."""
+        """Hidden states of the chosen layers, (windows, length, d); of a row (1, pieces, d)."""
         read = [layer for layer in self._layers if layer != TABLE]
         top = read == [str(self._blocks)]  # then no other layer's states need be held
         hidden = self._run(given, top=top) if read else ()
@@ -336,7 +337,7 @@ class HuggingFaceEncoder:
         if self._two_stacks:
             made = self._model(decoder_input_ids=given["input_ids"], decoder_attention_mask=mask, **given)
             return (made.last_hidden_state,) if top else tuple(made.decoder_hidden_states)
-        with nullcontext() if mask is not None else packed(self._model):
+        with packed(self._model) if "row_starts" in given else nullcontext():
             made = self._model(**given)
         return (made.last_hidden_state,) if top else tuple(made.hidden_states)
 
@@ -372,18 +373,24 @@ class HuggingFaceEncoder:
 
     @torch.inference_mode()
     def _reads_rows(self) -> bool:
-        """Whether the model reads texts in a row as it does padded ones, asked with two small ones."""
+        """Whether the model reads texts in a row as it does padded ones: asked with short ones and with a long one,
+        since these have kernels of their own."""
         if self._model.config.model_type not in KINDS or self._prepare.causal:
             return False
-        pieces = np.array(self._probe)
-        lengths = np.array([len(pieces), max(len(pieces) - 2, 1)])
-        both = np.concatenate([pieces, pieces[: lengths[1]]])
-        ids = torch.from_numpy(np.stack([pieces, pieces])).to(self._device)
-        mask = torch.arange(len(pieces), device=self._device) < torch.from_numpy(lengths).to(self._device)[:, None]
+        few = len(self._probe)
+        long = min(self._window, kernels.SHORT + 2)
         try:
-            in_a_row = self._run(self._in_a_row(both, lengths))
+            return all(self._reads_in_a_row((most, max(few - 2, 1))) for most in sorted({few, long}))
         except Exception:  # an older torch, GPU or transformers, no compiler for a kernel: padding will do
             return False
+
+    def _reads_in_a_row(self, lengths: tuple[int, int]) -> bool:
+        """The same of two texts of these lengths, the longer first."""
+        pieces = np.resize(self._probe, lengths[0])
+        both = np.concatenate([pieces, pieces[: lengths[1]]])
+        ids = torch.from_numpy(np.stack([pieces, pieces])).to(self._device)
+        mask = torch.arange(lengths[0], device=self._device) < torch.tensor(lengths, device=self._device)[:, None]
+        in_a_row = self._run(self._in_a_row(both, np.array(lengths)))
         padded = self._run({"input_ids": ids, "attention_mask": mask.long()})
         return all(alike(one[0], other[mask]) for one, other in zip(in_a_row, padded, strict=True))
 

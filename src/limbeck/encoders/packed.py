@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,16 +65,22 @@ def cut_row(lengths: Ints, budget: int) -> list[int]:
 
 @contextmanager
 def packed(model: Any) -> Iterator[None]:
-    """Within, the model reads rows: call it with `of_row(row)`."""
-    from transformers import AttentionInterface
-
-    AttentionInterface.register(NAME, _attention)
+    """Within, the model reads rows: call it with `of_row(row)`. Its configuration is changed meanwhile: no threads."""
+    _register()
     usual = model.config._attn_implementation
     model.config._attn_implementation = NAME  # transformers makes no mask for an attention that it has no mask for
     try:
         yield
     finally:
         model.config._attn_implementation = usual
+
+
+@cache
+def _register() -> None:
+    """Make our attention known to transformers."""
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(NAME, lambda *args, **kwargs: _attention(*args, **kwargs))
 
 
 def of_row(row: Row) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+NEGATIVE = re.compile(r"(?<![\w.)])-(?=\d)")  #: a sign, not a hyphen
 
 
 class Verdict(StrEnum):
@@ -66,9 +68,13 @@ class Estimate:
         return minus(f"{self.value:.3f}") + (f" ± {self.error:.3f}" if self.error else "")
 
 
-def minus(number: str) -> str:
-    """A number with a minus sign instead of a hyphen."""
-    return number.replace("-", "−")
+def minus(text: str) -> str:
+    """A text whose negative numbers have a minus sign, and whose hyphens stay.
+
+    >>> minus("skip-gram -0.5")
+    'skip-gram −0.5'
+    """
+    return NEGATIVE.sub("−", text)
 
 
 def percent(share: float) -> str:

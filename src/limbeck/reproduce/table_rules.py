@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from limbeck.measures.tables import geometry
-from limbeck.reproduce.estimates import CannotShow, Estimate, Floats, Verdict, every
+from limbeck.reproduce.estimates import CannotShow, Estimate, Floats, Verdict, every, minus
 from limbeck.reproduce.findings import Judgement, Rule
 from limbeck.reproduce.published_tables import TABLE_1, UNUSED_COSINES, paper_name
 from limbeck.reproduce.rules import MANY_LAYERS, TREND
@@ -25,7 +24,6 @@ SHIFTS = (0.0, 1.0, 2.0, 4.0)  #: of the made sphere, in its radii
 SPHERE_POINTS = 2000
 ROUNDING = 1e-9  #: what is below is the same number
 NOT_PAPERS = "not a model of the paper's"
-NEGATIVE = re.compile(r"(?<![\w.)])-(?=\d)")  #: a sign, not a hyphen
 SIGNS = {"one": "one sign, as published", "both": "both signs"}
 
 
@@ -33,11 +31,6 @@ def finite(value: float, what: str) -> float:
     if not math.isfinite(value):
         raise CannotShow(f"{what} is not known")
     return value
-
-
-def minus(text: str) -> str:
-    """A text whose negative numbers have a minus sign, and whose hyphens stay."""
-    return NEGATIVE.sub("−", text)
 
 
 def log10_isotropy(table: Table, form: str, signs: str = "one") -> float:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
+from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every, minus
 from limbeck.reproduce.findings import Judgement, Rule
 from limbeck.reproduce.published_tables import TABLE_2, TABLE_3, paper_name
-from limbeck.reproduce.table_rules import NOT_PAPERS, ROUNDING, Beside, minus
+from limbeck.reproduce.table_rules import NOT_PAPERS, ROUNDING, Beside
 from limbeck.reproduce.table_similarity import COSINE, INNER, SCORINGS, SETS, Way
 from limbeck.reproduce.table_subjects import FORMS, Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from limbeck.accumulators import Accumulator
 from limbeck.encoded import Encoded, refuse, well_defined
@@ -18,6 +18,8 @@ from limbeck.stream.workers import Workers
 if TYPE_CHECKING:
     import torch
 
+#: whether all vectors of a batch are well defined, once that is known; their norms and words
+Verdict: TypeAlias = "tuple[Callable[[], torch.Tensor], torch.Tensor, Sequence[str]]"
 AHEAD = 2  #: batches that an accelerator has to do while the host deals with one
 
 
@@ -104,14 +106,20 @@ def checked(items: Iterator[Encoded | ShardEnd], layers: Sequence[str]) -> Itera
     """
     from limbeck.transfer import fetch
 
-    waiting: deque[tuple[Callable[[], torch.Tensor], torch.Tensor, Sequence[str]]] = deque()
+    waiting: deque[Verdict] = deque()
     for item in items:
         more = isinstance(item, Encoded)
         if isinstance(item, Encoded) and len(item):
             waiting.append((fetch(well_defined(item)), item.norms, item.strings))
             more = item.vectors.device.type != "cpu"
-        while len(waiting) > (AHEAD if more else 0):
-            verdict, norms, strings = waiting.popleft()
-            if not verdict():
-                refuse(norms, strings, layers)
+        _judge(waiting, layers, left=AHEAD if more else 0)
         yield item
+    _judge(waiting, layers)
+
+
+def _judge(waiting: deque[Verdict], layers: Sequence[str], *, left: int = 0) -> None:
+    """Read the oldest verdicts until so many are left."""
+    while len(waiting) > left:
+        good, norms, strings = waiting.popleft()
+        if not good():
+            refuse(norms, strings, layers)

@@ -58,7 +58,7 @@ def _compiled() -> Any:
                 loss *= other
                 slope *= other
             tl.store(slopes + target * WIDTH + place, slope * share)
-            total += loss
+            total += tl.where(product == product, loss, product)  # least and greatest let NaN go
         tl.store(losses + target, total)
 
     @triton.jit(do_not_specialize=["before", "entries", "seed"])
@@ -132,7 +132,8 @@ def move(
     context_of: torch.Tensor,
     learning_rate: float,
 ) -> None:
-    """One step of Adam; the runs are of entries (target, place) of `slopes`, counted by nobody."""
+    """One step of Adam; the runs, found without counting them, are of entries (target, place) of `slopes`."""
+    assert not runs.counted
     triton, _, kernel = _compiled()
     low, high = int(runs.bounds[index]), int(runs.bounds[index + 1])
     d = vectors.values.shape[1]
