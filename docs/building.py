@@ -18,9 +18,10 @@ import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
-#: pages of the repository outside docs/ -> where the site has them
+#: pages of the repository that the site has elsewhere -> where
 OUTSIDE = {
-    "README.md": "readme.md",
+    "README.md": "index.md",  # what is opened first
+    "docs/index.md": "how-it-works.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "recipes/README.md": "recipes.md",
@@ -58,6 +59,7 @@ def on_files(files: Files, config: Any) -> Files:
     made = {page: (ROOT / source).read_text(encoding="utf-8") for source, page in OUTSIDE.items()}
     made |= {page: reference_page(name) for page, name in REFERENCE.items()}
     made["examples.md"] = examples_page()
+    files.remove(files.src_uris["index.md"])  # it has another name there
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files

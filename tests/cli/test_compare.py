@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,8 @@ def test_in_the_terminal_and_in_files(
     said = capsys.readouterr().out
     assert "0 : 0" in said or "2 : 1" in said
     assert "layers are matched by relative depth: 0:0, 2:1" in said
+    assert re.search(r"; it differs most at layer \d(?: beside \d)? \(\+0\.\d{3} \[", said)
+    assert re.search(r"less anisotropy, averaged over layers, rises most: “\w+” \(\+", said)
     table = read_csv(Path("c/compare.csv"))
     facts = json.loads(Path("c/compare.json").read_text(encoding="utf-8"))
     assert [float(cell) for cell in table["difference"]] == [row["difference"] for row in facts["rows"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -118,6 +119,8 @@ def test_an_option_with_named_choices_has_names(capsys: pytest.CaptureFixture[st
         for action in own._actions:
             option = action.option_strings[-1] if action.option_strings else ""
             known = names_for(command, option)
+            if action.help == argparse.SUPPRESS:  # refused, and not offered
+                continue
             if "(default)" in (action.help or "") and action.type is None:
                 assert known is not None, f"{command} {option}: {action.help}"
             if known is None or known.files or callable(known.names):  # of models and tasks help names a few
@@ -269,6 +272,20 @@ def test_fish_completes(folder: Path) -> None:
 def test_a_shell_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "fsh"]) == 2
     assert "did you mean 'fish'" in capsys.readouterr().err
+
+
+def test_options_of_completion_itself_are_not_completed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["completion", "bash", "--help"])
+    assert capsys.readouterr().out.startswith("usage: limbeck completion")
+    assert main(["completion", "bash", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lines"][0] == SCRIPTS["bash"].splitlines()[0]
+    assert main(["completion", "bash", "--quiet"]) == 0
+    assert capsys.readouterr().out == SCRIPTS["bash"]
+    assert main(["completion", "bash", "zsh"]) == 2
+    assert "got 'zsh' behind it" in capsys.readouterr().err
+    assert main(["completion", "zsh", "--", "completion", "--js"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("--json\t")
 
 
 def test_a_word_takes_no_torch() -> None:

@@ -155,11 +155,11 @@ def test_lost_miniatures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     for name in ("mini-bert", "mini-gpt2"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "model.safetensors").touch()
-    origin = SimpleNamespace(read_text=lambda name: '{"url": "file:///home/me/limbeck"}')
+    origin = SimpleNamespace(read_text=lambda name: '{"url": "file:///home/me/my%20work/limbeck"}')
     monkeypatch.setattr(doctor, "distribution", lambda name: origin)
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
-    assert "MISSING mini-elmo: pip install --force-reinstall --no-deps /home/me/limbeck" in said
+    assert "MISSING mini-elmo: pip install --force-reinstall --no-deps '/home/me/my work/limbeck'" in said
     assert said.endswith("Needed: miniatures\n")
 
 

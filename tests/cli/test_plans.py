@@ -131,7 +131,12 @@ def test_a_plan_has_one_model(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "model is 'vectors.txt' there and 'other.txt' here" in capsys.readouterr().err
     assert main(["plan", "encode", *SOURCE, "--lowercase", "--out", "b"]) == 2
     assert main(["plan", "measure", "--model", "a", "b", "--corpus", "c", "--out", "d"]) == 2
-    assert main(["plan", "measure", *SOURCE, "--existing", "resume", "--out", "d"]) == 2
+    capsys.readouterr()
+    for option in (["--existing", "resume"], ["--quiet"], ["--json"]):
+        assert main(["plan", "measure", *SOURCE, *option, "--out", "d"]) == 2
+        told = capsys.readouterr().err
+        assert f"{option[0]} has no place in a plan: give it to `limbeck run`" in told
+        assert told.count("\n") == 1
     assert main(["plan", "meazure"]) == 2
     assert main(["plan"]) == 2
 

@@ -151,9 +151,9 @@ def test_a_picture_has_no_key_of_a_line_that_is_not_there(folder: Path) -> None:
     (own / "run.json").write_bytes((folder / "run.json").read_bytes())
     parquet.write_table(pyarrow.table(columns), own / "words.parquet")
     table = WordTable(own)
-    assert "mev" not in table.picture("bank")
-    assert "self similarity" in table.picture("bank")
-    assert "mev" in table.picture("w0")
+    assert "MEV" not in table.picture("bank")
+    assert "Self-similarity" in table.picture("bank")
+    assert "MEV" in table.picture("w0")
 
 
 @pytest.mark.parametrize(
@@ -194,6 +194,8 @@ def test_a_run_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str
     (tmp_path / "run.json").write_text(json.dumps({"command": "evaluate"}), encoding="utf-8")
     assert main(["serve", str(tmp_path), "--port", "0"]) == 2
     assert "Runs of measure are served" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path / "nowhere"), "--port", "0"]) == 1
+    assert "a folder of a finished run is served" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken(folder: Path, server: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,6 +81,7 @@ def test_the_site_is_whole_and_asks_nobody(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     pages = {path: Links(path.read_text(encoding="utf-8")) for path in (tmp_path / "site").rglob("*.html")}
     assert len(pages) > 40
+    assert "how-to-cite" in pages[tmp_path / "site" / "index.html"].anchors  # the README is what is opened first
     for page, found in pages.items():
         for link in found.loaded:
             assert not urlsplit(link).netloc, f"{page.name} loads {link}"
@@ -103,7 +104,8 @@ def test_links_are_taken_along() -> None:
         "[a](measure.md#units) b ![c](figures/x.png) [d](https://x.org)"
     )
     assert building.relinked("[a](../CONTRIBUTING.md#x)", "docs/own.md", "own.md") == "[a](contributing.md#x)"
-    assert building.relinked("[a](../README.md)", "recipes/README.md", "recipes.md") == "[a](readme.md)"
+    assert building.relinked("[a](../README.md)", "recipes/README.md", "recipes.md") == "[a](index.md)"
+    assert building.relinked("[a](index.md#laws)", "docs/own.md", "own.md") == "[a](how-it-works.md#laws)"
     code = "```sh\n[a](b.md)\n```\n"
     assert building.relinked(code, "README.md", "readme.md") == code
 

@@ -305,9 +305,16 @@ def test_tables_of_runs_and_papers_are_on_the_page(tmp_path: Path) -> None:
     (repaired / "run.json").write_text(json.dumps({"command": "repair", "name": "m"}))
     write_csv(repaired / "local.csv", {"layer": ["0"], "clusters": [5], "log10_isotropy": [-1.5]})
 
+    for name, broken in (("empty", b""), ("odd", b"a,b\n\xff,1\n"), ("ragged", b"a,b\n1\n")):
+        (paper / "spaces" / f"{name}.csv").write_bytes(broken)
+
     path = report(paper, scored, repaired, out=tmp_path / "page.html")
 
-    static, epochs = section_of(path, "findings")["papers"][0]["tables"]
+    static, *others = section_of(path, "findings")["papers"][0]["tables"]
+    empty, epochs, odd, ragged = others
+    for name, table in (("empty", empty), ("odd", odd), ("ragged", ragged)):
+        assert (table["name"], table["rows"]) == (f"spaces/{name}", 0)
+        assert "cannot be read" in table["note"]
     assert (static["name"], static["columns"]) == ("static", ["word", "value"])
     assert rows_of(path, "findings", static) == [["a", "0.5"], ["b", ""]]
     assert (epochs["name"], epochs["rows"], epochs["all"]) == ("spaces/epochs", 2000, 2100)
@@ -560,6 +567,19 @@ def test_a_card_tells_model_and_data_and_each_fact_once(tmp_path: Path) -> None:
     assert "/home/me" not in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("odd", [{"layers": "twelve"}, {"dim": "many"}, {"layers": 12, "dim": None}, {"dim": [3]}])
+def test_an_odd_account_costs_no_more_than_its_line(odd: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    told = {"command": "measure", "name": "m", "layers": ["0", "1"], "dim": 1024} | odd
+    told["lowest_self_similarity"] = [".", "and/or"]
+    (tmp_path / "run" / "run.json").write_text(json.dumps(told))
+    [card] = section_of(report(tmp_path / "run", out=tmp_path / "page.html"), "overview")["cards"]
+    facts = dict(card["facts"])
+    assert facts.get("layers") == (None if "layers" in odd else "2")
+    assert facts.get("dimensions") == (None if "dim" in odd else "1,024")
+    assert facts["most contextual"] == "“.”, “and/or”"
+
+
 def test_a_folder_of_runs_is_all_of_them_in_the_order_they_were_made(write_run: Writer, tmp_path: Path) -> None:
     several = tmp_path / "several"
     several.mkdir()
@@ -606,6 +626,8 @@ def test_the_command_writes_a_page_and_replaces_none_unasked(
     assert data_of(out)["title"] == "Mine"
     assert main(["report", str(run), "--out", str(out)]) == 1
     assert "--existing replace" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "nowhere"), "--out", str(out)]) == 1
+    assert "there is none" in capsys.readouterr().err  # which is what is wrong first
     assert main(["report", str(run), "--out", str(out), "--existing", "replace"]) == 0
     assert main(["report", str(run), "--out", str(tmp_path)]) == 1
     assert main(["report", str(run), "--out", str(out), "--existing", "resume"]) == 2

@@ -83,11 +83,18 @@ def test_controls_of_the_layers_change_the_drawings(page: Any) -> None:
     figure = page.locator('[data-figure="self_similarity"]')
     keys = figure.locator(".legend span")
     assert keys.all_inner_texts() == ["first", HOSTILE]
+    named = figure.locator(".drawing svg")
+    assert "mean cosine, adjusted by layer: first from 0.100" in named.get_attribute("aria-label")
+    assert "mean cosine, adjusted" in named.text_content()
+    assert (
+        "adjusted" not in page.locator('[data-figure="anisotropy"] .drawing svg').text_content()
+    )  # it has no baseline
     page.get_by_label("all three").check()
     assert keys.count() == 6
     assert keys.nth(1).inner_text() == "first, raw"
     page.get_by_label("raw and baseline").check()
     assert keys.count() == 4
+    assert "adjusted" not in named.text_content()
     page.get_by_label("depth (first to last)").check()
     assert "depth" in figure.locator("svg").first.text_content()
     before = figure.locator(".drawing svg").inner_html()
@@ -103,15 +110,30 @@ def test_controls_of_the_layers_change_the_drawings(page: Any) -> None:
 
 def test_a_run_can_be_hidden_everywhere(page: Any) -> None:
     keys = page.locator('[data-figure="self_similarity"] .legend span')
+    page.locator("#word").fill("river")
+    page.locator("#word").press("Enter")
     box = page.locator('.runs input[data-run="first"]')
     box.uncheck()
     assert keys.all_inner_texts() == [HOSTILE]
     assert page.locator('#space figure[data-figure^="space-"]:visible').count() == 1
+    words = page.locator("#words")
+    assert "occurrences: first: " not in words.inner_text()
+    assert f"occurrences: {HOSTILE}: " in words.inner_text()
+    assert "Nearest words, first" not in words.inner_text()
+    assert f"Nearest words, {HOSTILE}" in words.inner_text()
+    assert words.get_by_label("Run").locator("option:checked").inner_text() == HOSTILE
     page.locator('.runs input[data-run="first"]').check()
     assert keys.count() == 2
+    assert "occurrences: first: " in words.inner_text()
+    assert "Nearest words, first" in words.inner_text()
     page.get_by_role("button", name="Hide all runs").click()
     assert page.locator(".runs input:checked").count() == 0
     assert page.locator("#space figure:visible").count() == 0
+    sections = page.locator("main section").evaluate_all(
+        "all => all.filter(one => !one.innerText.includes('hidden')).map(one => one.id)"
+    )
+    assert sections == []  # none is a bare heading
+    assert not words.get_by_label("Run").is_visible()
     page.get_by_role("button", name="Show all").click()
     assert keys.count() == 2
 
@@ -154,6 +176,17 @@ def test_files_can_be_kept(page: Any, path: Path) -> None:
     with page.expect_download() as waiting:
         page.locator('[data-figure="space-first"]').get_by_role("button", name="as PNG").click()
     assert waiting.value.path().read_bytes().startswith(b"\x89PNG")
+    # what its colours mean goes along, in whole numbers
+    ends = ("5", "204 occurrences")
+    for name, texts in {"space-first": ends, "attention-tuned": (".70", "1.00")}.items():
+        with page.expect_download() as waiting:
+            page.locator(f'[data-figure="{name}"]').get_by_role("button", name="as SVG").click()
+        drawing = waiting.value.path().read_text(encoding="utf-8")
+        assert all(f">{text}</text>" in drawing for text in texts), name
+    assert "5  204 occurrences" in page.locator("#space").text_content()
+    with page.expect_download() as waiting:
+        page.locator('[data-figure^="space-<img"]').get_by_role("button", name="as CSV").click()
+    assert waiting.value.suggested_filename == "space-img-src-x-onerror-document.title-taken.csv"
 
 
 def test_charts_are_read_by_arrow_keys(page: Any) -> None:
@@ -236,7 +269,10 @@ def test_the_word_explorer(page: Any) -> None:
 
 def test_controls_of_the_other_sections(page: Any) -> None:
     claims = page.locator("#findings .claims > li")
-    assert claims.count() == 2
+    assert claims.count() == 3
+    described = claims.nth(2).inner_text()  # a figure to be looked at: the reason alone
+    assert "drawn; the paper gives no numbers" in described
+    assert not re.search("cannot be shown|rule and numbers", described)
     page.locator("#findings select").select_option("not held")
     assert claims.count() == 1
     assert "✗ not held" in claims.first.inner_text()
@@ -299,15 +335,15 @@ def test_every_control_works(page: Any) -> None:
     least = {"fold": 20, "choice": 15, "radio": 8, "search": 6, "number": 2, "range": 2, "checkbox": 8, "button": 60}
     assert all(seen[kind] >= count for kind, count in least.items()), seen
     assert seen["print"]
-    # with all runs hidden a figure is gone, or says why it is empty
-    assert len(found["figures"]) == len(found["said"]), found["figures"]
+    # with all runs hidden a figure is gone, or says why it is empty, and where all are gone a sentence says so
+    assert len(found["figures"]) < len(found["said"]), found["figures"]
     assert all("hidden" in sentence for sentence in found["said"])
     # with all runs shown again, everything on the page can be taken away
     kept = [name.rsplit(".", 1) for name in found["kept"]]
     assert len(found["names"]) > 25
     forms = {form: [name for name, own in kept if own == form] for form in ("csv", "svg", "png")}
     for name in found["names"]:
-        safe = re.sub(r"[^\w.-]+", "-", name)
+        safe = re.sub(r"[^\w.]+", "-", name).rstrip("-")
         assert safe in forms["svg"], name
         assert safe in forms["png"], name
         assert safe in forms["csv"], name
@@ -341,6 +377,51 @@ def test_a_chart_without_numbers_says_why(browser: Any, tmp_path: Path) -> None:
     assert opened.locator("#words figure .nothing").count() == 1
     assert not re.search(r"\bNaN\b|undefined\b(?! at)|Infinity", opened.inner_text("body"))
     assert wrong == []
+    opened.close()
+
+
+def test_an_axis_of_logarithms_says_where_it_cannot_be(browser: Any, tmp_path: Path) -> None:
+    run = _measured(tmp_path / "run", "run", 0, words=False)
+    rows = (
+        (run / "layers.csv")
+        .read_text(encoding="utf-8")
+        .replace("0,self_similarity,0.5,0.4,0.1", "0,self_similarity,0.3,0.4,-0.1")
+    )
+    (run / "layers.csv").write_text(rows, encoding="utf-8")
+    opened = browser.new_page()
+    opened.goto(report(run, out=tmp_path / "page.html").as_uri())
+    opened.wait_for_selector("html[data-ready]", state="attached", timeout=WAITED)
+    opened.locator("#layers").get_by_label("logarithmic").check()
+    assert "Not all positive: linear." in opened.inner_text('[data-figure="self_similarity"]')
+    assert "Not all positive" not in opened.inner_text('[data-figure="anisotropy"]')
+    opened.close()
+
+
+def test_figures_of_a_row_begin_at_one_height(browser: Any, tmp_path: Path) -> None:
+    """Though the title of one of them is many lines long."""
+    runs = [_measured(tmp_path / f"run{i}", "a long name " * 20 * i + "run", 0, words=False) for i in range(2)]
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened.goto(report(*runs, out=tmp_path / "page.html").as_uri())
+    opened.wait_for_selector("html[data-ready]", state="attached", timeout=WAITED)
+    tops = opened.locator("#frequency .drawing").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert len(tops) == 2
+    assert tops[0] == tops[1]
+    opened.close()
+
+
+def test_many_runs_are_folded_in_the_word_explorer(browser: Any, tmp_path: Path) -> None:
+    runs = [_measured(tmp_path / f"run{i}", f"run {i}", 0) for i in range(8)]
+    opened = browser.new_page()
+    opened.goto(report(*runs, out=tmp_path / "page.html").as_uri())
+    opened.wait_for_selector("html[data-ready]", state="attached", timeout=WAITED)
+    opened.locator("#word").fill("river")
+    opened.locator("#word").press("Enter")
+    near, clouds = opened.get_by_text("Nearest words, run"), opened.locator('#words [data-figure^="occurrences-"]')
+    assert near.filter(visible=True).count() == clouds.filter(visible=True).count() == 6
+    for fold in opened.locator("#words details.more summary").all():
+        fold.click()
+    assert near.filter(visible=True).count() == clouds.filter(visible=True).count() == 8
+    opened.wait_for_selector('[data-figure$="-run 7"] canvas')
     opened.close()
 
 
@@ -398,6 +479,7 @@ def test_tables_of_a_run_can_be_read_and_kept(page: Any) -> None:
     fold = page.locator('#findings [data-table="spaces/sts"]')
     assert fold.locator("summary").inner_text() == "spaces/sts: 2 rows"
     fold.locator("summary").click()
+    fold.locator("tbody tr").first.wait_for()
     assert fold.locator("tbody tr").first.locator("td").all_inner_texts() == [HOSTILE, "0.250"]
     with page.expect_download() as waiting:
         fold.get_by_role("button", name="CSV").click()
@@ -422,6 +504,7 @@ def test_a_printed_page_has_its_figures_on_white(page: Any) -> None:
     assert not page.locator("nav").is_visible()
     assert page.locator("button:visible, select:visible, input:visible").count() == 0
     assert page.locator('[data-figure="self_similarity"] .drawing svg').is_visible()
+    assert page.locator("#space .stripes").first.is_visible()  # what the colours of the points mean
 
 
 def test_the_keyboard_reaches_everything(page: Any) -> None:
@@ -494,7 +577,15 @@ def _paper(path: Path) -> Path:
     claims = [
         {"id": "F1", "claim": "it is so", "where": "§1", "rule": "a > b", "verdict": "held", "why": "3 > 2", **judged},
         {"id": "F2", "claim": HOSTILE, "where": "§2", "rule": None, "verdict": "not held", "why": "", **judged},
+        {
+            "id": "F3",
+            "kind": "figure",
+            "claim": "curves",
+            "rule": "the paper gave numbers",
+            "verdict": "cannot be shown",
+        },
     ]
+    claims[2]["why"] = "drawn; the paper gives no numbers"
     told = {"paper": {"id": "p1999", "title": "A paper", "citation": "A. Author"}, "findings": claims}
     (path / "findings.json").write_text(json.dumps(told))
     (path / "spaces").mkdir()

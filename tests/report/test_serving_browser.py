@@ -72,7 +72,7 @@ def test_a_row_opens_wherever_it_is_clicked(page: Any) -> None:
     assert page.locator('#body tr[aria-selected="true"]').all_inner_texts()[0].startswith("bank")
     assert page.inner_text("#counts") == "200 occurrences, 200 contexts"
     # MEV is undefined at every layer: no column, and no line in the figure
-    assert page.locator("#one-head th").all_inner_texts() == ["layer", "self similarity"]
+    assert page.locator("#one-head th").all_inner_texts() == ["layer", "Self-similarity"]
     assert page.locator("#one-body tr").first.locator("td").all_inner_texts() == ["0", "0.900"]
     page.locator("#body tr").nth(1).locator("td").nth(2).click()
     opened_word(page, EVIL)
@@ -115,6 +115,9 @@ def test_search_layers_and_pages(page: Any) -> None:
     page.locator("#search").fill("nothing like it")
     page.wait_for_function("() => document.getElementById('where').textContent === 'no such word'")
     page.locator("#search").fill("")
-    page.get_by_role("button", name="mev", exact=True).click()
+    page.get_by_role("button", name="MEV", exact=True).focus()
+    page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('#body button')?.textContent === 'word97'")
-    assert page.locator("#head th", has_text="mev").first.get_attribute("aria-sort") == "descending"
+    assert page.locator("#head th", has_text="MEV").first.get_attribute("aria-sort") == "descending"
+    assert page.evaluate("document.activeElement.textContent") == "MEV ▾"  # who sorts by keyboard stays there
+    assert page.locator("#head th").last.inner_text() == "MEV, as released"

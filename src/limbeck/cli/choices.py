@@ -1,7 +1,7 @@
 """What an option or an argument can be, command by command, as far as names can be listed: for completion.
 
-What is cheap to import is taken from where it is checked. The rest stands here as it stands in `--help`, and a test
-asks every command whether it takes just these names.
+What is cheap to import is taken from where it is checked. The rest stands here as it stands in `--help`, which tests
+compare; where a command checks a name before it does anything, they also ask it whether it takes just these.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def print_compared(found: Compared, out: Path | None) -> None:
     lines = found.sentences()
     for way, word in (("up", "rise"), ("down", "fall")):
         if words := found.movers.get(way):
-            told = ", ".join(f"{name} ({change:+.2f})" for name, change in words[:6])
-            lines.append(f"words whose self-similarity, less anisotropy, {word}s most: {told}")
+            told = ", ".join(f"“{name}” ({change:+.2f})" for name, change in words[:6])
+            lines.append(f"words whose self-similarity, less anisotropy, averaged over layers, {word}s most: {told}")
     if out is not None:
         lines.append(f"{out}: report.html, compare.csv, compare.json, run.json")
     for line in lines:

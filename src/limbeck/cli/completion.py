@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.cli.choices import ARGUMENTS, Names, names_for
-from limbeck.errors import choose
+from limbeck.errors import UsageError, choose
 
 EPILOG = """\
 bash   eval "$(limbeck completion bash)"                         in ~/.bashrc
@@ -100,7 +100,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", metavar="SHELL", help="bash, zsh or fish")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)  # how the script asks
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)  # how the script asks, behind --
     return parser
 
 
@@ -111,9 +111,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.words:
         print(SCRIPTS[options.shell], end="")
         return 0
-    words = options.words[options.words[0] == "--" :]
+    if "--" not in options.typed:
+        raise UsageError(f"SHELL is one of {', '.join(SCRIPTS)}; got {options.words[0]!r} behind it: leave that out.")
     broken = options.shell == "bash"
-    words = joined(words) if broken else words
+    words = joined(options.words) if broken else options.words
     offer = offered(build_parser(), words)
     print("files" if offer.files else "names")
     for name, about in offer.names.items():

@@ -7,12 +7,14 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from limbeck import __version__
 from limbeck.cli.output import tell, wrapped
@@ -186,7 +188,8 @@ def came_from() -> str:
         told = json.loads(distribution("limbeck").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         return "."
-    return str(told.get("url", "limbeck")).removeprefix("file://")
+    url = str(told.get("url", "limbeck"))
+    return shlex.quote(unquote(url.removeprefix("file://"))) if url.startswith("file://") else url
 
 
 def print_found(found: dict[str, Any], base: list[Package], extras: dict[str, list[Package]]) -> None:

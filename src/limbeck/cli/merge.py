@@ -37,7 +37,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of `limbeck measure`, or of `limbeck encode`")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write; it must be new")
     parser.add_argument("--existing", default="fail", metavar="HOW", help="where DIR is there already: fail or replace")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
     return parser
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from limbeck.cli.options import add_common_options
 from limbeck.errors import UsageError, choose
 
 EPILOG = """\
@@ -71,6 +72,7 @@ def divided(command: str, arguments: list[str]) -> tuple[dict[str, Any], dict[st
     from limbeck.cli.plan_file import options_of, own_options, own_parser, shared_options
 
     parser = own_parser(command)
+    add_common_options(parser)  # to be refused below, in one line
     parser.prog = f"limbeck plan {command}"
     for action in parser._actions:
         if action.dest != "help":

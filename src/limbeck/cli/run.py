@@ -68,16 +68,23 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="where folders are there already: fail (default), resume, replace",
     )
     add_engine_options(parser.add_argument_group("where"))
-    parser.add_argument("--quiet", action="store_true", help="no progress")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     try:
         show = not options.quiet
-        engine = {name: getattr(options, name) for name in ("engine", "workers", "address", "gpus_per_worker")}
-        told: dict[str, Any] = {"progress": show, "tell": _say if show else _be_quiet}
-        made = run_plan(options.plan, out=options.out, existing=options.existing, **engine, **told)
+        made = run_plan(
+            options.plan,
+            out=options.out,
+            existing=options.existing,
+            engine=options.engine,
+            workers=options.workers,
+            address=options.address,
+            gpus_per_worker=options.gpus_per_worker,
+            progress=show,
+            tell=_say if show else _be_quiet,
+        )
     except KeyboardInterrupt:
         raise Interrupted("stopped; to go on: the same command with --existing resume.") from None
     for folder in made:
@@ -128,11 +135,10 @@ def run_plan(
     jobs = jobs_of(file, out if out is None else Path(out))
     for job in jobs:
         check_target(job.out, existing=existing)  # before anything is started
-    where = {"engine": engine, "address": address, "gpus_per_worker": gpus_per_worker, "dry_run": False}
-    where["workers"] = shared.workers if workers is None else workers
-    with started(argparse.Namespace(**vars(shared) | where)) as processes:
-        how: dict[str, Any] = {"existing": existing, "workers": processes, "progress": progress, "tell": tell}
-        run_jobs(jobs, lambda: open_reading(shared), **how)
+    shared.engine, shared.address, shared.gpus_per_worker, shared.dry_run = engine, address, gpus_per_worker, False
+    shared.workers = shared.workers if workers is None else workers
+    with started(shared) as processes:
+        run_jobs(jobs, lambda: open_reading(shared), existing=existing, workers=processes, progress=progress, tell=tell)
     return [job.out for job in jobs]
 
 

@@ -116,8 +116,8 @@ def compare(a: str | Path, b: str | Path, *, layers: str | None = None, draws: i
     return compare_scores(first, second, draws=draws, seed=seed)
 
 
-def account_of(folder: Path) -> dict[str, Any]:
-    """run.json of a run folder."""
+def account_of(folder: Path, *, done: str = "compared") -> dict[str, Any]:
+    """run.json of a run folder; `done` says what is done with it, where there is none."""
     path = folder / "run.json"
     if not path.is_file():
         inner = sorted(one.parent.name for one in folder.glob("*/run.json")) if folder.is_dir() else []
@@ -125,7 +125,7 @@ def account_of(folder: Path) -> dict[str, Any]:
             hint = f"it holds several runs: {', '.join(str(folder / name) for name in inner[:4])}"
         else:
             hint = f"measure it first: limbeck measure --model {folder} --corpus TEXT --out DIR"
-        raise InputError(f"{folder}: a folder of a finished run is compared; no run.json is there: {hint}.")
+        raise InputError(f"{folder}: a folder of a finished run is {done}; no run.json is there: {hint}.")
     try:
         account = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -177,16 +177,14 @@ def _sentence(found: Compared, rows: Sequence[Row]) -> str:
         how = f"higher than {found.a} at {higher} and lower at {len(real) - higher} of {len(rows)} layers"
     most = max(real, key=lambda row: abs(row["difference"]))
     layer = most["layer_a"] if most["layer_a"] == most["layer_b"] else f"{most['layer_a']} beside {most['layer_b']}"
-    return f"{named}: {found.b} is {how}; most at layer {layer}, by {_change(most)} ({_share(most)})."
+    return f"{named}: {found.b} is {how}; it differs most at layer {layer} ({_change(most)}, {_share(most)})."
 
 
 def _of_scores(found: Compared, row: Row, named: str) -> str:
     if not row["real"]:
         return f"{named}: no real difference ({_change(row)}, p (Holm) {_p(row['p_holm'])}, n {row['n']:,})."
     how = "higher" if row["difference"] > 0 else "lower"
-    return (
-        f"{named}: {found.b} is {how} than {found.a} by {_change(row)}, p (Holm) {_p(row['p_holm'])}, n {row['n']:,}."
-    )
+    return f"{named}: {found.b} is {how} than {found.a} ({_change(row)}, p (Holm) {_p(row['p_holm'])}, n {row['n']:,})."
 
 
 def _change(row: Row) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.extras import need
+from limbeck.probe.names import WHOLE
 from limbeck.report.figures import save_figure
 from limbeck.report.layout import Grid, Key, label_bottom, lay_out, limits, name_panel
 from limbeck.report.style import COLOURS, MARKERS, PURPOSE, QUIET, layer_colours, styled
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 Table = Mapping[str, Sequence[Any]]
 Row = dict[str, Any]
-WHOLE = "all"
 #: what is drawn as a curve over the layers of a model; everything else has one vector or none, and is a level line
 BY_LAYER = ("context", "average", "random weights", "random labels")
 NAMES = {

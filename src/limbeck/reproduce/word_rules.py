@@ -85,7 +85,8 @@ def lowest_are_stop_words(sure: int, possible: int) -> Rule:
         count = sum(word.lower() in stop for word in lowest)
         verdict = Verdict.HELD if count >= sure else Verdict.CLOSE if count >= possible else Verdict.NOT_HELD
         numbers = {"stop words among the five lowest": Estimate(count)}
-        return Judgement(verdict, f"{', '.join(lowest)}: {count} stop words", numbers, words=lowest)
+        told = ", ".join(f"“{word}”" for word in lowest)
+        return Judgement(verdict, f"{told}: {count} stop words", numbers, words=lowest)
 
     text = f"at least {sure} of the five words of lowest self-similarity, averaged over all layers, are stop words; "
     return Rule(f"{text}{possible} are too close to call", judge)

@@ -26,13 +26,14 @@ def report(*runs: str | Path, out: str | Path = NAME, title: str | None = None, 
     """
     path = Path(out)
     choose(existing, ("fail", "replace"), what="--existing")
+    folders = find_folders(runs)
     if path.is_dir():
         raise LimbeckError(f"{path}: a page is a file, this is a folder: --out {path / NAME}.")
     if existing == "fail" and path.exists():
         raise LimbeckError(f"{path}: it is there already: --existing replace, or another --out.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, page_of(find_folders(runs), title=title))
+        write_text(path, page_of(folders, title=title))
     except OSError as error:
         raise LimbeckError(f"{path}: a page must be writable; {error.strerror}: choose another --out.") from error
     return path

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ class Folder:
             return None
         try:
             table = read_csv(path)
-        except (OSError, IndexError, ValueError) as error:
+        except (OSError, IndexError, ValueError, csv.Error) as error:
             raise InputError(f"{path}: must be a whole CSV table ({error}): make the run again.") from error
         missing = [column for column in columns if column not in table]
         if missing:
@@ -185,19 +186,14 @@ def _named_apart(folders: Sequence[Folder]) -> list[Folder]:
     def called(place: int) -> str:
         return names[place] + (f" ({', '.join(added[place])})" if added[place] else "")
 
-    for telling in (lambda folder: folder.kind, _telling, _number_among(folders)):
+    kinds, tellings = ([tell(folder) for folder in folders] for tell in (lambda folder: folder.kind, _telling))
+    for words in (kinds, tellings, [f"#{number}" for number, _ in enumerate(folders, 1)]):
         same: dict[str, list[int]] = {}
         for place in range(len(folders)):
             same.setdefault(called(place), []).append(place)
         for places in same.values():
-            told = [telling(folders[place]) for place in places]
+            told = [words[place] for place in places]
             if len(set(told)) > 1:
                 for place, word in zip(places, told, strict=True):
                     added[place].append(word)
     return [replace(folder, name=called(place)) for place, folder in enumerate(folders)]
-
-
-def _number_among(folders: Sequence[Folder]) -> Callable[[Folder], str]:
-    """What tells runs apart that nothing else does: their place on the page."""
-    numbers = {id(folder): f"#{place}" for place, folder in enumerate(folders, 1)}
-    return lambda folder: numbers[id(folder)]

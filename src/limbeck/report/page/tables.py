@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
+from limbeck.errors import InputError
 from limbeck.report.page.folders import Folder
 from limbeck.report.page.packing import Pack
 
@@ -15,10 +16,18 @@ LEFT_OUT = ("points", "picture", "examples")
 
 
 def tables_of(folder: Folder, names: Iterable[str], pack: Pack, share: float) -> list[dict[str, Any]]:
-    """Of the named CSV files those that are there and have rows: columns, number of rows, cells row by row as text."""
-    found = []
+    """Of the named CSV files those that are there and have rows: columns, number of rows, cells row by row as text.
+
+    One that cannot be read is an empty table with a note: it costs the reader no more than itself.
+    """
+    found: list[dict[str, Any]] = []
     for name in names:
-        table = folder.table(f"{name}.csv")
+        try:
+            table = folder.table(f"{name}.csv")
+        except InputError:
+            note = "cannot be read as a table, and is left out"
+            found.append({"name": name, "columns": [], "rows": 0, "all": 0, "cells": pack.strings([]), "note": note})
+            continue
         count = len(next(iter(table.values()), [])) if table else 0
         shown = min(count, int(share * MOST_ROWS))
         if table and shown:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from limbeck import __version__
 from limbeck.errors import LimbeckError
-from limbeck.report.serving.words import WordTable
+from limbeck.report.serving.words import TITLES, WordTable
 
 LOOPBACK = "127.0.0.1"
 #: the page may run its own script and style, and ask this server; nothing else
@@ -112,6 +112,7 @@ def _run(table: WordTable, query: dict[str, str]) -> Any:
         "folder": table.folder.name,
         "layers": table.layers,
         "columns": table.columns,
+        "titles": TITLES,
         "words": len(table),
         "counts": table.counts,
     }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.extras import need
 from limbeck.report.differences import account_of
+from limbeck.report.page.sections.layers import MEASURES
 from limbeck.sketch import Curves, sketch
 
 Floats = NDArray[np.float64]
@@ -20,6 +21,8 @@ MOST_ROWS = 500  #: of one answer
 SENTENCES = 20  #: of a word, from the run's sample
 COUNTS = ("n", "contexts")
 COLUMNS = ("n", "contexts", "self_similarity", "mev", "mev_centered", "mev_truncated_svd")
+#: what columns are called, as on the page of `limbeck report`, whose table of words says MEV for short
+TITLES = {name: MEASURES[name][0] for name in COLUMNS if name in MEASURES} | {"mev": "MEV"}
 
 
 class WordTable:
@@ -27,7 +30,7 @@ class WordTable:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        account = account_of(self.folder)
+        account = account_of(self.folder, done="served")
         if account.get("command") != "measure":
             raise UsageError(
                 f"Runs of measure are served; {self.folder} is one of {account.get('command', 'an unknown command')}: "
@@ -112,7 +115,7 @@ class WordTable:
         """The word's curves over layers, as SVG."""
         found = self.word(word)
         lines = {
-            name.replace("_", " "): [float("nan") if value is None else value for value in found[name]]
+            TITLES[name]: [float("nan") if value is None else value for value in found[name]]
             for name in ("self_similarity", "mev", "mev_centered")
             if any(value is not None for value in found.get(name, ()))  # the key tells of no line that is not there
         }

@@ -58,9 +58,8 @@ def _subject_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ):  # fmt: skip
         yield "model", listed(models)
     yield "compared", listed(told.get("runs"))
-    for key in ("layers", "dim"):
-        value = told.get(key)
-        yield ("layers", f"{len(value)}") if isinstance(value, list) else ("dimensions", f"{value:,}" if value else "")
+    yield "layers", str(len(layers)) if isinstance(layers := told.get("layers"), list) else ""
+    yield "dimensions", f"{dim:,}" if isinstance(dim := told.get("dim"), int) else ""
     for text in (source.get("corpus"), about.get("corpus"), told.get("text"), asked.get("corpus")):
         yield "text", listed(text)
     for data in (facts.get("data"), told.get("files")):
@@ -94,8 +93,9 @@ def _method_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _outcome_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "most contextual", listed((told.get("lowest_self_similarity") or [])[:5])
-    yield "least contextual", listed((told.get("highest_self_similarity") or [])[:5])
+    for label, key in (("most contextual", "lowest_self_similarity"), ("least contextual", "highest_self_similarity")):
+        if isinstance(words := told.get(key), list):
+            yield label, ", ".join(f"“{word}”" for word in words[:5])
     if isinstance(seconds := told.get("seconds"), int | float):
         yield "time", f"{seconds:,.1f} s"
     yield "limbeck", str(_mapping(told.get("versions")).get("limbeck") or told.get("limbeck") or "")

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from limbeck.probe.names import WHOLE
 from limbeck.report.page.folders import Folder, numbers
 from limbeck.report.page.packing import Pack, rounded
 from limbeck.report.page.tables import tables_of
-from limbeck.report.probes import BY_LAYER, NAMES, WHOLE
+from limbeck.report.probes import BY_LAYER, NAMES
 
 Table = Mapping[str, Sequence[str]]
 TABLES = ("data", "pieces", "confidence", "flips", "selectivity", "description_length")  #: told as they are

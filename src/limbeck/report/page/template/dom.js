@@ -101,7 +101,7 @@ function csvOf({ columns, rows }) {
 /** Hand a file to the reader. */
 function download(name, content, type) {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
-  const link = element('a', { href: address, download: name.replace(/[^\p{L}\p{N}._-]+/gu, '-') });
+  const link = element('a', { href: address, download: name.replace(/[^\p{L}\p{N}._]+/gu, '-').replace(/-+(?=\.\w+$)/, '') });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

@@ -61,11 +61,11 @@ function hasSome(kind, chart) {
 function labelOf(about, chart) {
   const title = chart.title ?? about.title;
   if (about.kind === 'lines') {
-    const told_ = chart.series.slice(0, 8).map(one => {
+    const ends = chart.series.slice(0, 8).map(one => {
       const known = one.points.filter(p => Number.isFinite(p.y));
       return known.length ? `${one.name} from ${told(known[0].y)} to ${told(known.at(-1).y)}` : `${one.name} undefined`;
     });
-    return `${title}, ${chart.yName ?? ''} by ${chart.xName ?? ''}: ${told_.join('; ')}. Arrow keys read the values.`;
+    return `${title}, ${chart.yName ?? ''} by ${chart.xName ?? ''}: ${ends.join('; ')}. Arrow keys read the values.`;
   }
   if (about.kind === 'dots') return `${title}: ${chart.rows.length} rows. Arrow keys read the values.`;
   if (about.kind === 'heat') return `${title}: ${chart.rows.length} by ${chart.columns.length}. Arrow keys read the values.`;
@@ -98,7 +98,10 @@ const FOLDED = 16; // so many curves have their keys in sight, those of more are
 /** Keys of what is drawn. That of a curve brings it out when it is pointed at; of many curves also by keyboard. */
 function legendOf(about, chart, drawing) {
   if (chart.legend) return chart.legend.map(([key, name]) => element('span', {}, key, name));
-  if (about.kind === 'heat') return heatScale(chart);
+  if (about.kind === 'heat') {
+    const { from, to, colour } = heatScale(chart);
+    return [element('span', {}, from, stripes(colour), to)];
+  }
   if (about.kind !== 'lines') return [];
   const many = chart.series.length > FOLDED;
   const bringOut = at => drawing.querySelectorAll('[data-series]').forEach(one => {
@@ -139,11 +142,13 @@ function svgOf(about) {
     : { lines: lineChart, dots: dotChart, heat: heatMap }[about.kind](lightened(chart), width, LIGHT, label).svg;
   const height = +inner.getAttribute('height');
   const keys = about.kind === 'lines' ? lightened(chart).series : [];
-  const rows = Math.ceil(keys.length / 3);
+  const scale = about.kind === 'heat' ? heatScale(chart) : chart.scale;
+  const rows = scale ? 1 : Math.ceil(keys.length / 3);
   const svg = canvasOf(width, height + 34 + 20 * rows, LIGHT, label);
   svg.append(text(chart.title ?? about.title, 12, 22, LIGHT, { 'font-size': 15, 'font-weight': 600 }));
   inner.setAttribute('y', 32);
   svg.append(inner);
+  if (scale) svg.append(...scaleSvg(scale, 20, height + 44));
   keys.forEach((one, i) => {
     const look = lookOf(one, chart);
     const [x, y] = [20 + (i % 3) * 245, height + 44 + 20 * Math.floor(i / 3)];
@@ -153,6 +158,14 @@ function svgOf(about) {
       text(one.name.length > 32 ? one.name.slice(0, 31) + '…' : one.name, x + 36, y + 4, LIGHT)].filter(Boolean));
   });
   return svg;
+}
+
+/** What colours mean, on paper: the number at one end, the colours, the number at the other. */
+function scaleSvg({ from, to, colour }, x, y) {
+  const left = x + 8 + 7 * from.length;
+  return [text(from, x, y + 4, LIGHT),
+    ...Array.from({ length: 25 }, (_, i) => drawn('rect', { x: left + 5 * i, y: y - 5, width: 5.2, height: 10, fill: colour(i / 24, LIGHT) })),
+    text(to, left + 133, y + 4, LIGHT)];
 }
 
 /** A chart's own colours as they are on white paper. */

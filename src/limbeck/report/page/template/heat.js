@@ -12,7 +12,6 @@ function heatMap(chart, width, palette, label) {
   const svg = canvasOf(width, height, palette, label);
   const [low, high] = heatRange(chart);
   const size = Math.min(10.5, cell / 3.1);
-  const digits = value => (chart.difference && value > 0 ? '+' : '') + value.toFixed(2).replace(/^(-?)0\./, '$1.');
   chart.rows.forEach((name, i) => {
     svg.append(text(name.length > letters ? name.slice(0, letters - 1) + '…' : name, left - 6, top + tall * (i + 0.5) + 4, palette, { 'text-anchor': 'end' }));
     chart.columns.forEach((_, j) => {
@@ -21,7 +20,7 @@ function heatMap(chart, width, palette, label) {
       if (!Number.isFinite(value)) { svg.append(drawn('rect', { ...box, fill: palette.faint, opacity: 0.5 })); return; }
       const colour = (chart.difference ? between : shade)((value - low) / (high - low), palette);
       svg.append(drawn('rect', { ...box, fill: colour }));
-      if (size >= 7.5) svg.append(text(digits(value), box.x + box.width / 2, box.y + tall / 2 + 3.2, palette, { 'text-anchor': 'middle', 'font-size': size, fill: inkOn(colour) }));
+      if (size >= 7.5) svg.append(text(digitsOf(value, chart), box.x + box.width / 2, box.y + tall / 2 + 3.2, palette, { 'text-anchor': 'middle', 'font-size': size, fill: inkOn(colour) }));
     });
   });
   const every = Math.max(1, Math.ceil(Math.max(...chart.columns.map(name => name.length)) * 7 / cell));
@@ -36,6 +35,9 @@ function heatMap(chart, width, palette, label) {
   return { svg, left, top, cell, tall, chart };
 }
 
+/** A cell's number; the key of the colours has as many digits. */
+const digitsOf = (value, chart) => (chart.difference && value > 0 ? '+' : '') + value.toFixed(2).replace(/^(-?)0\./, '$1.');
+
 /** The numbers at both ends of the colours. */
 function heatRange(chart) {
   const known = chart.values.flat().filter(Number.isFinite);
@@ -46,9 +48,8 @@ function heatRange(chart) {
 
 /** What the colours mean. */
 function heatScale(chart) {
-  const [low, high] = heatRange(chart);
-  const colour = chart.difference ? between : shade;
-  return [element('span', {}, told(low), stripes(colour), told(high))];
+  const [from, to] = heatRange(chart).map(value => digitsOf(value, chart));
+  return { from, to, colour: chart.difference ? between : shade };
 }
 
 function stripes(colour) {

@@ -20,6 +20,7 @@ function lineChart(chart, width, palette, label) {
     : plainScale(every.map(p => p.x), box.left + 12, box.right - 12);
   const svg = canvasOf(width, height, palette, label);
   svg.append(...frame(box, palette, { x, y, xName: chart.xName, yName: chart.yName, xLabels: chart.xLabels }));
+  const opacity = Math.min(0.18, 0.54 / chart.series.length); // the bands of many runs lie on one another
   const usable = p => Number.isFinite(p.y) && (!chart.log || p.y > 0);
   chart.series.forEach((one, number) => {
     const group = drawn('g', { 'data-series': number });
@@ -30,7 +31,7 @@ function lineChart(chart, width, palette, label) {
     if (band.length > 1 && one.kind !== 'baseline') {
       const edge = band.map(p => `${x.place(p.x).toFixed(1)} ${y.place(p.high).toFixed(1)}`)
         .concat(band.toReversed().map(p => `${x.place(p.x).toFixed(1)} ${y.place(p.low).toFixed(1)}`));
-      group.append(drawn('path', { d: 'M' + edge.join('L') + 'Z', fill: one.colour, opacity: 0.18 }));
+      group.append(drawn('path', { d: 'M' + edge.join('L') + 'Z', fill: one.colour, opacity }));
     }
     const dash = one.dash ?? look.dash;
     if (points.length > 1) {

@@ -25,6 +25,18 @@ function belonging(made, run) {
   return made;
 }
 
+/** A sentence in the place of what some runs would have, while all of them are hidden. */
+function saidHidden(runs) {
+  const made = element('p', { class: 'nothing' }, 'Nothing to show: its runs are hidden.');
+  const draw = () => { made.hidden = runs.some(shown); };
+  redraws.add(draw);
+  draw();
+  return made;
+}
+
+/** Figures side by side, or the sentence. */
+const figuresOf = (runs, figures, kind = '') => element('div', { class: `figures ${kind}` }, figures, saidHidden(runs));
+
 const safeName = words => words.join('-').toLowerCase();
 
 const RENDER = {};
@@ -34,7 +46,7 @@ const FACTS = 7; // in sight on a card, where there are many cards
 RENDER.overview = (part, { cards }) => {
   const list = facts => element('dl', {}, facts.flatMap(([label, value]) => [element('dt', {}, label), element('dd', {}, value)]));
   const folded = facts => [list(facts.slice(0, FACTS)), element('details', {}, element('summary', {}, `${facts.length - FACTS} more`), list(facts.slice(FACTS)))];
-  part.append(element('div', { class: 'cards' }, cards.map(({ name, kind, facts }) => {
+  part.append(saidHidden(cards.map(card => card.name)), element('div', { class: 'cards' }, cards.map(({ name, kind, facts }) => {
     const card = element('article', { class: 'card' },
       element('h3', {}, keyOf(colourOf(name), placeOf(name)), ' ', name),
       element('div', { class: 'quiet' }, `limbeck ${kind}`),
@@ -77,13 +89,16 @@ function layerChart(measure, view) {
   const kinds = { adjusted: ['adjusted'], raw: ['value', 'baseline'], all: ['adjusted', 'value', 'baseline'] }[view.kinds];
   const series = [], labels = new Map();
   const curves = measure.curves.filter(curve => shown(curve.run));
+  // where only some runs have a baseline, the key tells which are adjusted; else the axis does
+  const mixed = curves.some(curve => curve.adjusted) && !curves.every(curve => curve.adjusted);
+  const adjusted = view.kinds === 'adjusted' && !mixed && curves.some(curve => curve.adjusted);
   for (const curve of curves) {
     curve.layers.forEach((layer, i) => labels.set(layerAt(curve, i, depth), depth ? tickText(+layerAt(curve, i, true).toFixed(2)) : layer));
     const own = curve.adjusted ? kinds : ['value'];
     for (const kind of own) {
       if (!curve[kind]) continue;
       const looks = curve.adjusted ? kind : 'adjusted'; // a lone value is the main thing, whatever it is called
-      const name = curve.run + (own.length > 1 ? `, ${kind === 'value' ? 'raw' : kind}` : '');
+      const name = curve.run + (own.length > 1 || mixed ? `, ${kind === 'value' ? 'raw' : kind}` : '');
       // the interval is of the raw value; the adjusted one, its difference from a fixed baseline, shares its width
       const shift = i => (kind === 'adjusted' ? curve.baseline?.[i] ?? 0 : 0);
       series.push({
@@ -96,10 +111,12 @@ function layerChart(measure, view) {
       });
     }
   }
-  const log = view.logarithmic === 'log' ? series.every(one => one.points.every(p => !(p.y <= 0)))
-    : view.logarithmic === 'auto' && measure.logarithmic;
+  const positive = series.every(one => one.points.every(p => !(p.y <= 0)));
+  const log = view.logarithmic === 'log' ? positive : view.logarithmic === 'auto' && measure.logarithmic;
   return {
-    series, log, zero: !log && !measure.measure.startsWith('log10'), xName: depth ? 'depth' : 'layer', yName: measure.unit,
+    series, log, zero: !log && !measure.measure.startsWith('log10'), xName: depth ? 'depth' : 'layer',
+    yName: [measure.unit, adjusted && 'adjusted'].filter(Boolean).join(', '),
+    about: view.logarithmic === 'log' && !positive ? `${measure.about} Not all positive: linear.`.trim() : undefined,
     xLabels: depth ? undefined : [...labels].sort((a, b) => a[0] - b[0]),
     nothing: !curves.length ? 'its runs are hidden' : curves.map(curve => curve.note).find(Boolean) ?? 'it is undefined at every layer',
   };
@@ -117,9 +134,9 @@ const layerShade = (i, count, palette = colours()) => shade(count > 1 ? i / (cou
 
 RENDER.frequency = (part, { measures, runs }) => {
   let measure = measures[0][0];
-  part.append(remark('Means over the followed words of a band. Bands double; a line is a layer, from dark (first) to light (last).'),
+  part.append(remark('Means over the followed words of a band. Bands double; a line is a layer, from dark (first) to light (last). Scales differ between runs.'),
     controls(choice('Measure', measures, measure, value => { measure = value; drawIn(part); })),
-    element('div', { class: 'figures' }, runs.map(run => figure({
+    figuresOf(runs.map(run => run.run), runs.map(run => figure({
       name: safeName(['frequency', run.run]), title: run.run, kind: 'lines',
       chart: () => shown(run.run) && run.values[measure] ? {
         xName: 'occurrences of the word', yName: new Map(measures).get(measure).toLowerCase(), logX: true,
@@ -140,7 +157,7 @@ RENDER.spectrum = (part, { runs }, column) => {
   for (const run of runs) run.values = column(run.shares);
   const at = (run, layer, i) => run.values[layer * run.dim + i];
   part.append(remark('Each eigenvalue of the covariance as a share of their sum, largest first, a line a layer. Level: isotropic.'),
-    element('div', { class: 'figures' }, runs.map(run => figure({
+    figuresOf(runs.map(run => run.run), runs.map(run => figure({
       name: safeName(['spectrum', run.run]), title: run.run, kind: 'lines',
       chart: () => shown(run.run) ? {
         xName: 'rank', yName: 'share of variance', log: true, logX: true, plain: true,
@@ -158,7 +175,7 @@ RENDER.spectrum = (part, { runs }, column) => {
   if (!rogue.length) return;
   const layers = longest(rogue);
   let chosen = layers.at(-1);
-  const figures = element('div', { class: 'figures' }, rogue.map(run => figure({
+  const figures = figuresOf(rogue.map(run => run.run), rogue.map(run => figure({
     name: safeName(['dimensions', run.run]), title: run.run, kind: 'dots',
     chart: () => {
       const at = atDepth(run.layers, chosen, layers);
@@ -197,7 +214,7 @@ RENDER.space = (part, { panels, clustered }, column) => {
   if (panels.length) points(part, panels, column);
   if (!clustered.length) return;
   const view = { quantity: CLUSTERED[0][0] };
-  const figures = element('div', { class: 'figures' }, clustered.flatMap(({ run, tables }) => tables.map(table => clusterFigure(run, table, column, view))));
+  const figures = figuresOf(clustered.map(one => one.run), clustered.flatMap(({ run, tables }) => tables.map(table => clusterFigure(run, table, column, view))));
   part.append(element('h3', {}, 'Clusters on the origin'),
     remark('The space before its repair when its occurrences are clustered and each cluster is centred: how much isotropy is a matter of the clusters alone. 0: as it is.'),
     controls(choice('Measure', CLUSTERED, view.quantity, value => { view.quantity = value; drawIn(figures); })), figures);
@@ -213,14 +230,14 @@ function points(part, panels, column) {
   const [low, high] = [logs.reduce((a, b) => Math.min(a, b), Infinity), logs.reduce((a, b) => Math.max(a, b), -Infinity)];
   const layers = longest(panels);
   const view = { layer: layers.at(-1), word: '' };
-  const figures = element('div', { class: `figures narrow ${panels.some(panel => panel.facts) ? 'told' : ''}` });
+  const scale = logs.length > 0 && [10 ** low, 10 ** high].map(count => told(Math.round(count)));
   const drawAll = () => drawIn(figures);
   const slide = () => { view.layer = layers[+slider.value]; named.textContent = view.layer; drawAll(); };
   const slider = element('input', { type: 'range', min: 0, max: layers.length - 1, value: layers.length - 1, 'aria-label': 'layer', input: slide });
   const named = element('output', {}, view.layer);
   const look = () => { view.word = search.value.trim().toLowerCase(); drawAll(); };
   const search = element('input', { type: 'search', placeholder: 'a word', 'aria-label': 'word to mark', input: look });
-  figures.append(...panels.map(panel => figure({
+  const figures = figuresOf(panels.map(panel => panel.run), panels.map(panel => figure({
     name: safeName(['space', panel.run]), title: panel.run, kind: 'points',
     chart: () => {
       if (!shown(panel.run)) return undefined;
@@ -233,7 +250,7 @@ function points(part, panels, column) {
         title: `${panel.run}, layer ${panel.layers[at]}`,
         about: facts && `The components have ${(100 * facts[0]).toFixed(1)} and ${(100 * facts[1]).toFixed(1)}\u00a0% of the variance; `
           + `correlation with log frequency: ${told(facts[2])}.`,
-        x: panel.places[at].x, y: panel.places[at].y, marked,
+        x: panel.places[at].x, y: panel.places[at].y, marked, scale: scale && { from: scale[0], to: `${scale[1]} occurrences`, colour: shade },
         colour: (i, palette) => (Number.isNaN(share(i)) ? palette.unknown : shade(share(i), palette)),
         hint: i => [
           element('strong', {}, panel.words[i]),
@@ -251,13 +268,12 @@ function points(part, panels, column) {
         rows: panel.words.map((word, i) => [word, panel.frequency[i] || null, x[i] * scale, y[i] * scale, panel.sentences[i]]),
       };
     },
-  })));
+  })), 'narrow');
   part.append(
     remark('Occurrences on the first two principal components of the layer. Colour: how often the word occurs, from dark (rare) to '
       + 'light (frequent); grey where it is rarer or unknown. Scales differ; a run with fewer layers shows the one at the same depth.'),
-    controls(element('label', {}, 'Layer', slider, named), element('label', {}, 'Mark', search),
-      logs.length > 0 && scaleBar(10 ** low, 10 ** high)),
-    figures);
+    controls(element('label', {}, 'Layer', slider, named), element('label', {}, 'Mark', search)),
+    scale ? scaleBar(...scale) : '', figures);
 }
 
 function sentenceOf(sentence, word) {
@@ -275,5 +291,5 @@ function scaleBar(low, high) {
   const tint = () => bar.replaceChildren(stripes(shade));
   redraws.add(tint);
   tint();
-  return element('span', { class: 'quiet' }, `${told(low)} `, bar, ` ${told(high)} occurrences`);
+  return element('p', { class: 'quiet' }, `${low} `, bar, ` ${high} occurrences`);
 }

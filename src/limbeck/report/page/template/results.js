@@ -13,6 +13,7 @@ function verdictOf(verdict) {
 }
 
 RENDER.findings = (part, { papers }, column) => {
+  part.append(saidHidden(papers.map(paper => paper.run)));
   for (const paper of papers) {
     const counts = new Map();
     for (const claim of paper.claims) counts.set(claim.verdict, (counts.get(claim.verdict) ?? 0) + 1);
@@ -34,11 +35,13 @@ function claimOf(claim) {
     claim.rule && element('p', {}, `Held if ${claim.rule}.`),
     judged(claim.models),
     claim.published.length > 0 && element('div', {}, remark('The published numbers by the same rule:'), judged(claim.published)));
-  return element('li', {}, verdictOf(claim.verdict), element('div', { class: 'about' },
+  // a figure or table that is there to be looked at: nothing was to be shown, the reason says why
+  const described = ['figure', 'table'].includes(claim.kind) && claim.verdict === 'cannot be shown';
+  return element('li', {}, described ? element('span') : verdictOf(claim.verdict), element('div', { class: 'about' },
     element('span', { class: 'quiet' }, `${claim.id} `), claim.claim ?? '',
     claim.where && element('span', { class: 'quiet' }, ` (${claim.where})`),
     claim.why && element('div', { class: 'why' }, claim.why),
-    (claim.models.length > 0 || claim.rule) && rule));
+    !described && (claim.models.length > 0 || claim.rule) && rule));
 }
 
 const findingsTable = paper => ({
@@ -54,7 +57,7 @@ RENDER.scores = (part, { rows, compared, made }, column) => {
   if (rows.length) part.append(
     remark('Lines are 95\u00a0% intervals. *\u00a0p\u00a0<\u00a00.05, **\u00a0p\u00a0<\u00a00.01, ***\u00a0p\u00a0<\u00a00.001: differs from the first of its task, by a paired '
       + 'bootstrap with Holm’s correction over all comparisons of the run.'),
-    element('div', { class: 'figures' }, figures));
+    figuresOf(rows.map(row => row.run), figures));
   if (compared.length) {
     const table = {
       columns: ['run', 'task', 'target', 'other', 'difference', 'low', 'high', 'p', 'p (Holm)'],
@@ -65,11 +68,12 @@ RENDER.scores = (part, { rows, compared, made }, column) => {
   }
   const ofKind = (name, make) => made.flatMap(({ run, tables }) => tables.filter(table => table.name === name).flatMap(table => make(run, table, column)));
   const tuned = ofKind('tuning', tuningFigures);
-  if (tuned.length) part.append(element('h3', {}, 'Tuning'), element('div', { class: 'figures' }, tuned));
+  const runs = made.map(one => one.run);
+  if (tuned.length) part.append(element('h3', {}, 'Tuning'), figuresOf(runs, tuned));
   const view = { quantity: 'score' };
   const trained = ofKind('epochs', (run, table) => epochFigures(run, table, column, view));
   if (!trained.length) return;
-  const epochs = element('div', { class: 'figures' }, trained);
+  const epochs = figuresOf(runs, trained);
   part.append(element('h3', {}, 'Epochs of the classifiers'),
     controls(choice('Show', TRAINED, 'score', value => { view.quantity = value; drawIn(epochs); })), epochs);
 };
@@ -128,7 +132,7 @@ RENDER.probes = (part, { runs }, column) => {
     const known = runs.filter(run => run[key]);
     if (!known.length) continue;
     let against = '';
-    const figures = element('div', { class: 'figures' }, known.map(run => figure({
+    const figures = figuresOf(known.map(run => run.run), known.map(run => figure({
       name: safeName(['probes', key, run.run]), title: run.run, kind: 'heat',
       chart: () => shown(run.run) ? heatOf(run[key], known.find(one => one.run === against)?.[key], run.run, against, down) : undefined,
       table: () => ({
@@ -184,6 +188,7 @@ function heatOf(own, other, name, against, rowName) {
 }
 
 RENDER.analyses = (part, { runs }, column) => {
+  part.append(saidHidden(runs.map(run => run.run)));
   for (const run of runs) {
     const claims = run.claims.map(claim => {
       const where = [claim.model, claim.layer && `layer ${claim.layer}`, claim.about].filter(Boolean).join(', ');
@@ -231,12 +236,13 @@ RENDER.training = (part, { runs }) => {
       rows: run.attention.layers.flatMap((layer, i) => run.attention.heads.map((head, j) => [layer, head, run.attention.similarity[i][j]])),
     }),
   });
+  const attended = runs.filter(run => run.attention);
   const classes = run => element('details', {}, element('summary', {}, `Scores by class, ${run.run}`), tableOf({
     columns: ['part', 'class', 'n', 'precision', 'recall', 'f1'],
     rows: run.classes.map(row => [row.part, row.class, row.n, row.precision, row.recall, row.f1]),
   }));
   part.append(
     element('div', { class: 'figures' }, [...curve('loss', 'Loss', 'loss'), ...curve('dev', 'Accuracy on the development set', 'accuracy')]),
-    element('div', { class: 'figures' }, runs.filter(run => run.attention).map(attention)),
-    ...runs.filter(run => run.classes.length).map(classes));
+    attended.length > 0 && figuresOf(attended.map(run => run.run), attended.map(attention)) || '',
+    ...runs.filter(run => run.classes.length).map(run => belonging(classes(run), run.run)));
 };

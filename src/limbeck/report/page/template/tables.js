@@ -15,6 +15,7 @@ const wholeOf = (table, column) => ({ columns: table.columns, rows: rowsOf(table
 /** A run's tables, each made when it is opened; many of them are folded together. */
 function tablesOf(run, tables, column) {
   const all = tables.map(table => {
+    if (table.note) return remark(`${table.name}.csv ${table.note}.`);
     const count = table.rows < table.all ? `the first ${told(table.rows)} of ${told(table.all)} rows` : `${told(table.rows)} ${table.rows === 1 ? 'row' : 'rows'}`;
     const open = () => {
       if (made.open && !made.querySelector('.wide'))

@@ -16,6 +16,8 @@ RENDER.words = (part, { interesting, runs }, column) => {
   }
   const view = { run: runs[0], layer: 'mean', word: '', text: '', least: 0, cloudLayer: '' };
   const details = element('div', {});
+  const counts = remark('');
+  const ofRuns = (some, ...parts) => Object.assign(element('div', { class: 'of-runs' }, parts), { runs: some.map(run => run.run) });
   const search = element('input', { type: 'search', id: 'word', placeholder: 'type a word', 'aria-label': 'word', autocomplete: 'off', spellcheck: 'false',
     input: () => { view.text = search.value.trim(); refill(); },
     keydown: event => { if (event.key === 'Enter') { const first = matching()[0]; if (first !== undefined) pick(view.run.words[first]); } } });
@@ -76,21 +78,35 @@ RENDER.words = (part, { interesting, runs }, column) => {
     return choice('Layer', choices, view.layer, value => { view.layer = value; refill(); });
   }
   let layerControl = choiceOfLayer(); // another run has other layers
+  function choose(run) {
+    view.run = run; view.layer = 'mean';
+    const next = choiceOfLayer(); layerControl.replaceWith(next); layerControl = next;
+    refill();
+  }
+  const runControl = runs.length > 1 && choice('Run', runs.map((run, i) => [String(i), run.run]), '0', value => choose(runs[+value]));
+  /** A run that is hidden is hidden here, too: in the choice of runs and in what is told of a word. */
+  function follow() {
+    const some = runs.filter(run => shown(run.run));
+    explorer.hidden = above.hidden = !some.length;
+    if (runControl) runControl.querySelectorAll('option').forEach((option, i) => { option.disabled = option.hidden = !shown(runs[i].run); });
+    if (some.length && !some.includes(view.run)) {
+      choose(some[0]);
+      runControl.querySelector('select').value = String(runs.indexOf(some[0]));
+    }
+    counts.textContent = `occurrences: ${some.filter(run => run.place.has(view.word))
+      .map(run => `${run.run}: ${run.n[run.place.get(view.word)].toLocaleString('en')}`).join(', ') || 'none in the runs shown'}`;
+    for (const one of details.querySelectorAll('.of-runs')) one.hidden = !one.runs.some(shown);
+  }
   const order = (text, at, descending) => element('button', { type: 'button', click: () => refill([at, descending]) }, text);
+  const above = controls(runControl, element('label', {}, 'Word', search), layerControl, element('label', {}, 'Occurrences from', least));
+  const explorer = element('div', { class: 'explorer' },
+    element('div', {}, controls(order('Most contextual', 2, false), order('Least contextual', 2, true), order('Most frequent', 1, true),
+      element('button', { type: 'button', class: 'small', click: keepTable }, 'CSV')), counted, table),
+    details);
   part.append(
     remark('Type a word, or choose one in the table. Self-similarity is raw: compare words within a layer.'
       + (many.size ? ` Of ${many.size.toLocaleString('en')} words the neighbours and occurrences are here too, where the run has them.` : '')),
-    controls(
-      runs.length > 1 && choice('Run', runs.map((run, i) => [String(i), run.run]), '0', value => {
-        view.run = runs[+value]; view.layer = 'mean';
-        const next = choiceOfLayer(); layerControl.replaceWith(next); layerControl = next;
-        refill();
-      }),
-      element('label', {}, 'Word', search), layerControl, element('label', {}, 'Occurrences from', least)),
-    element('div', { class: 'explorer' },
-      element('div', {}, controls(order('Most contextual', 2, false), order('Least contextual', 2, true), order('Most frequent', 1, true),
-        element('button', { type: 'button', class: 'small', click: keepTable }, 'CSV')), counted, table),
-      details));
+    above, explorer, saidHidden(runs.map(run => run.run)));
 
   function keepTable() {
     const { run } = view;
@@ -122,9 +138,8 @@ RENDER.words = (part, { interesting, runs }, column) => {
   function show(word) {
     view.word = word;
     for (const old of details.querySelectorAll('figure')) redraws.delete(old.draw);
-    const told_ = runs.filter(run => run.place.has(word)).map(run => `${run.run}: ${run.n[run.place.get(word)].toLocaleString('en')}`);
     details.replaceChildren(
-      element('h3', {}, `“${word}”`), remark(`occurrences: ${told_.join(', ')}`),
+      element('h3', {}, `“${word}”`), counts,
       element('div', { class: 'figures narrow' },
         figure({
           name: `self-similarity-${word}`, title: 'Self-similarity', kind: 'lines', about: 'Mean cosine of its occurrences.',
@@ -137,6 +152,7 @@ RENDER.words = (part, { interesting, runs }, column) => {
           table: () => tableFrom(curves('mev', word, { baseline: 'mev_baseline' })),
         })),
       ...cloudsOf(word), ...neighborsOf(word));
+    follow();
   }
 
   /** Where the word's occurrences lie in its own plane, at a layer. */
@@ -145,7 +161,7 @@ RENDER.words = (part, { interesting, runs }, column) => {
     if (!known.length) return [];
     const layers = longest(known.map(run => run.clouds));
     if (!layers.includes(view.cloudLayer)) view.cloudLayer = layers.at(-1);
-    const figures = element('div', { class: 'figures narrow' }, known.map(run => {
+    const grid = some => element('div', { class: 'figures narrow' }, some.map(run => {
       const { clouds } = run, rows = clouds.rows.get(word), step = clouds.layers.length;
       const at = () => atDepth(clouds.layers, view.cloudLayer, layers);
       const column = name => Float32Array.from(rows, row => clouds[name][row * step + at()]);
@@ -166,19 +182,19 @@ RENDER.words = (part, { interesting, runs }, column) => {
         },
       });
     }));
-    return [element('h3', {}, 'Its occurrences'),
+    const figures = element('div', {}, few(known, some => [grid(some)]));
+    return [ofRuns(known, element('h3', {}, 'Its occurrences'),
       remark('Some of its occurrences on their own first two principal components. Two clouds may be two senses.'),
       controls(choice('Layer', layers.map(layer => [layer, layer]), view.cloudLayer, layer => { view.cloudLayer = layer; drawIn(figures); })),
-      figures];
+      figures)];
   }
 
   /** The words whose mean direction is nearest, layer by layer. */
   function neighborsOf(word) {
-    const known = runs.filter(run => shown(run.run) && run.neighbors?.rows.has(word));
-    return known.flatMap(run => {
+    return few(runs.filter(run => run.neighbors?.rows.has(word)), some => some.map(run => {
       const rows = run.neighbors.rows.get(word);
       const by = run.layers.map((_, layer) => rows.filter(row => run.neighbors.layer[row] === layer));
-      return [element('h3', {}, `Nearest words, ${run.run}`),
+      return ofRuns([run], element('h3', {}, `Nearest words, ${run.run}`),
         element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `nearest words, ${run.run}` }, element('table', {},
           element('thead', {}, element('tr', {}, element('th', {}, 'layer'), element('th', {}, 'nearest first, with the cosine of the centred mean directions'))),
           element('tbody', {}, by.map((own, layer) => own.length > 0 && element('tr', {}, element('td', {}, run.layers[layer]),
@@ -186,14 +202,23 @@ RENDER.words = (part, { interesting, runs }, column) => {
               const name = run.neighbors.names[run.neighbors.neighbor[row]];
               const go = () => { search.value = ''; view.text = ''; refill(); pick(name); };
               return element('button', { class: 'small', type: 'button', click: go }, `${name} ${told(run.neighbors.cosine[row])}`);
-            })))))))];
-    });
+            }))))))));
+    }));
   }
 
+  redraws.add(follow);
   refill();
   const first = table.rows()[0];
   if (first !== undefined) show(view.run.words[first]);
 };
+
+const FEW = 6; // runs whose clouds and neighbours of a word are in sight, those of more are unfolded
+
+/** What is made of the first few runs, and folded what is made of the others. */
+function few(runs, make) {
+  if (runs.length <= FEW) return make(runs);
+  return [...make(runs.slice(0, FEW)), element('details', { class: 'more' }, element('summary', {}, `${runs.length - FEW} more runs`), make(runs.slice(FEW)))];
+}
 
 /** Rows by their word. */
 function rowsBy(words) {

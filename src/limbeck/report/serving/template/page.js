@@ -3,7 +3,7 @@
 const at = (id) => document.getElementById(id);
 const PAGE = 50;
 const COUNTS = ["n", "contexts"];
-const state = { layer: "", sort: "n", order: "down", search: "", offset: 0, total: 0, columns: [], word: null };
+const state = { layer: "", sort: "n", order: "down", search: "", offset: 0, total: 0, columns: [], titles: {}, word: null };
 let asked = 0;
 
 async function ask(path, query = {}) {
@@ -28,9 +28,10 @@ function button(text, act) {
 
 const shown = (value) =>
   value === null ? "–" : Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(3);
-const plain = (name) => name.replaceAll("_", " ");
+const plain = (name) => state.titles[name] ?? name;
 
 function drawHead() {
+  const focused = [...at("head").children].findIndex((heading) => heading.contains(document.activeElement));
   at("head").replaceChildren(...["word", ...state.columns].map((name) => {
     const heading = document.createElement("th");
     const here = name === state.sort;
@@ -44,6 +45,7 @@ function drawHead() {
     }));
     return heading;
   }));
+  at("head").children[focused]?.querySelector("button").focus(); // who sorts by keyboard stays where they are
 }
 
 async function load() {
@@ -114,6 +116,7 @@ async function openWord(word) {
 async function start() {
   const run = await ask("/api/run");
   state.columns = run.columns;
+  state.titles = run.titles;
   state.layer = run.layers[run.layers.length - 1];
   document.title = at("name").textContent = run.name;
   at("about").textContent = `${run.words.toLocaleString("en")} words at ${run.layers.length} layers; ${run.folder}`;
