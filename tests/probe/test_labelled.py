@@ -76,6 +76,55 @@ def test_json_with_one_label_a_line(tmp_path: Path):
         read(tmp_path / "x.jsonl", json.dumps({"words": ["a"], "label": "b"}))
 
 
+def test_a_word_without_a_lemma_takes_its_form_and_no_other_does(tmp_path: Path):
+    """As in UD-EWT, where one word in a thousand has none: all others stay together by lemma."""
+    more = "1\tCooled\tcool\tVERB\tVBD\t_\t0\troot\t_\t_\n2\tOFF\t_\tADP\tRP\t_\t1\tx\t_\t_\n\n"
+    found, rows = read(tmp_path / "x.conllu", CONLLU + more)
+    assert [word for word, _, _ in rows] == ["tea", "cool", "cool", "off"]
+    assert found.words_by == "lemma; 1 of 4 labelled words have none, and count by form"
+    assert read(tmp_path / "x.conllu", CONLLU + more, words="lemma")[0].words_by == found.words_by
+    by_form, rows = read(tmp_path / "x.conllu", CONLLU + more, words="form")
+    assert [word for word, _, _ in rows] == ["tea", "cools", "cooled", "off"]
+    assert by_form.words_by == "form"
+    assert read(tmp_path / "x.conllu", CONLLU)[0].words_by == "lemma"
+    assert read(tmp_path / "corpus.txt", PSE, format="wikipse")[0].words_by == "form"
+
+
+def test_null_is_no_label(tmp_path: Path):
+    lines = [
+        {"words": ["an", "Apple"], "index": 1, "label": "food", "lemma": None, "span": None, "split": None},
+        {"words": ["an", "oak"], "index": 1, "label": None, "lemma": "oak"},
+        {"words": ["a", "day", "off"], "labels": {"1": {"class": "time", "lemma": None}, "2": {"class": None}}},
+    ]
+    found, rows = read(tmp_path / "x.jsonl", "\n".join(map(json.dumps, lines)))
+    assert rows == [("apple", "food", 1), ("day", "time", 1)]
+    assert found.given is None
+    assert found.words_by == "form"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"label": ""}, {"label": " "}, {"label": ["a", "b"]}, {"label": {"a": 1}}, {"lemma": ""}, {"lemma": ["x"]},
+     {"index": 1.5}, {"index": True}, {"index": None}, {"span": 1.5}, {"label": None, "labels": {"1": {"class": []}}}],
+)  # fmt: skip
+def test_labels_that_are_none_are_refused_with_their_line(tmp_path: Path, wrong: dict[str, object]):
+    fine = {"words": ["an", "apple"], "index": 1, "label": "food"}
+    with pytest.raises(InputError, match=r"x\.jsonl:2: labels must be .* mend the line\.$"):
+        read(tmp_path / "x.jsonl", "\n".join(map(json.dumps, [fine, fine | wrong])))
+
+
+def test_labels_and_places_may_be_numbers(tmp_path: Path):
+    lines = [{"words": ["an", "apple"], "index": place, "label": 3} for place in (1, 1.0, "1")]
+    assert read(tmp_path / "x.jsonl", "\n".join(map(json.dumps, lines)))[1] == [("apple", "3", 1)] * 3
+
+
+@pytest.mark.parametrize("wrong", ["x", "-1", "45", "1.5"])
+def test_a_lexicographer_file_that_is_none_is_refused(tmp_path: Path, wrong: str):
+    line = {"words": ["the", "day"], "labels": {"1": {"lexfile": wrong}}}
+    with pytest.raises(InputError, match=f"0 to 44; got '{wrong}'"):
+        read(tmp_path / "x.jsonl", json.dumps(line), label="supersense")
+
+
 def test_text_without_labels_is_told(tmp_path: Path):
     with pytest.raises(InputError, match="read as prose they have no labels at all: give JSON lines, CoNLL-U"):
         read(tmp_path / "x.txt", "Tea cools.\n")

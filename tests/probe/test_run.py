@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_models
 
 import limbeck as lb
 from limbeck.cli import main
@@ -89,8 +91,9 @@ def test_scores_of_starts_are_averaged(data: Path):
 
 
 def command(data: Path, out: Path, *more: str, quiet: bool = True) -> int:
-    options = ["--epochs", "8", "--hidden", "4", "--layers", "table,2", "--batch", "32", "--learning-rate", "0.03"]
-    named = ["--model", "mini-bert", "--data", str(data), "--out", str(out)]
+    training = ["--epochs", "8", "--hidden", "4", "--batch", "32", "--learning-rate", "0.03"]
+    named = ["--model", "mini-bert", "--data", str(data), "--layers", "table,2", "--out", str(out)]
+    options = [] if "--probes" in more else training
     return main(["probe", *named, *options, *more, *(["--quiet"] if quiet else [])])
 
 
@@ -156,20 +159,86 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     assert "no such probes" in capsys.readouterr().err
     assert command(data, tmp_path / "x", "--probes", str(second)) == 1
     assert "--keep-probes" in capsys.readouterr().err
+    assert again.facts["training"] == {}
+    assert own.facts["training"]["mlp"]["hidden"] == 4
     for idle in (["--context-size", "2"], ["--keep-probes"], ["--compare", "bag"], ["--control", "majority"],
-                 ["--static", "x.txt"]):  # fmt: skip
+                 ["--static", "x.txt"], ["--hidden", "9"], ["--epochs", "2"], ["--patience", "0"], ["--batch", "8"],
+                 ["--learning-rate", "0.1"], ["--preset", "paper"]):  # fmt: skip
         assert command(data, tmp_path / "x", "--probes", str(first), *idle) == 2
         assert f"{idle[0]} is for probes that are trained" in capsys.readouterr().err
     # known by what they are, not by where they lie
     first.rename(tmp_path / "elsewhere")
     given = ("--probes", str(tmp_path / "elsewhere"), "--existing", "resume")
     assert command(data, second, *given) == 0
+    with pytest.raises(UsageError, match="hidden cannot be chosen for probes of another run"):
+        lb.probe.probe("mini-bert", data, probes_of=tmp_path / "elsewhere", hidden=9)
+    # and by their weights, not by the bytes of their file
     kept = tmp_path / "elsewhere" / "probes" / "mlp-0.safetensors"
     probes, about = lb.probe.Probes.load(kept)
+    before = kept.read_bytes()
+    probes.save(kept, about=about | {"note": "the same weights"})
+    assert kept.read_bytes() != before
+    assert command(data, second, *given) == 0
     probes.weights["output"] += 1
     probes.save(kept, about=about)
     assert command(data, second, *given) == 1
     assert "another command, model, data or settings" in capsys.readouterr().err
+
+
+def test_probes_of_one_model_on_another_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = tiny_models.save_bert(tmp_path / "one")
+    shutil.copytree(model, tmp_path / "two")
+    run = ("probe", "--data", str(data), "--layers", "table,1")
+    kept = ("--keep-probes", "--epochs", "1", "--hidden", "2", "--out", str(tmp_path / "kept"))
+    assert main([*run, "--model", str(model), *kept, "--quiet"]) == 0
+    for name, told_ in (("one", False), ("two", True)):
+        capsys.readouterr()
+        tried = ("--probes", str(tmp_path / "kept"), "--out", str(tmp_path / f"on-{name}"))
+        assert main([*run, "--model", str(tmp_path / name), *tried]) == 0
+        assert ("probes: trained on one, tried on two" in capsys.readouterr().out) is told_
+
+
+def test_a_word_alone_has_no_vector_in_a_decoder(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Said before anything is trained, and the other sizes are tried; --keep-first keeps it."""
+    run = ("probe", "--model", "mini-gpt2", "--data", str(data), "--layers", "2", "--epochs", "1", "--hidden", "2",
+           "--compare", "none", "--context-size", "0,1")  # fmt: skip
+    note = "context 0: left out, the first position of a decoder has no vector"
+    for more, sizes in (((), ["1", "all"]), (("--keep-first",), ["0", "1", "all"])):
+        capsys.readouterr()
+        assert main([*run, *more, "--dry-run", "--out", str(tmp_path / "x")]) == 0
+        assert (note in capsys.readouterr().out) is ("0" not in sizes)
+        out = tmp_path / f"run-{len(sizes)}"
+        assert main([*run, *more, "--out", str(out)]) == 0
+        assert (note in capsys.readouterr().out) is ("0" not in sizes)
+        probed = lb.probe.read_probed(out)
+        assert sorted({row["context"] for row in probed.rows("scores", space="context")}) == sizes
+        assert [row["from"] for row in probed.rows("flips")] == sizes[:-1]
+
+
+def test_what_is_left_out_for_want_of_the_table_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert command(data, tmp_path / "x", "--layers", "2", "--epochs", "1", quiet=False) == 0
+    assert "P-model and P-around: left out, they need the embedding table" in capsys.readouterr().out
+
+
+def test_the_rule_that_makes_a_word_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert command(data, tmp_path / "x", "--dry-run") == 0
+    assert "words by form\n" in capsys.readouterr().out
+    lines = [json.loads(line) for line in data.read_text().splitlines()]
+    lines = [one | ({"lemma": one["words"][1]} if at else {}) for at, one in enumerate(lines)]
+    data.write_text("\n".join(map(json.dumps, lines)))
+    assert command(data, tmp_path / "x", "--epochs", "1", quiet=False) == 0
+    rule = "lemma; 1 of 240 labelled words have none, and count by form"
+    assert f"words by {rule}\n" in capsys.readouterr().err
+    assert lb.probe.read_probed(tmp_path / "x").facts["words_by"] == rule
+
+
+def test_options_that_are_always_refused_are_not_in_the_help(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["probe", "--help"])
+    said = capsys.readouterr().out
+    for option in ("--units", "--context ", "--targets", "--special"):
+        assert option not in said
+    assert "--context-size" in said
 
 
 @pytest.mark.parametrize("changed", ["text", "span", "label"])
@@ -196,7 +265,9 @@ def test_probes_know_the_text_that_they_were_trained_on(
 
 def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for more, status, told_ in (
-        (("--context", "2"), 2, "context cannot be chosen for probing"),
+        (("--context", "2"), 2, "--context cannot be chosen for probing"),
+        (("--context", "0"), 2, "--context cannot be chosen for probing"),
+        (("--units", "pieces"), 2, "--units cannot be chosen for probing"),
         (("--preset", "papre"), 2, "did you mean 'paper'"),
         (("--control", "majorty"), 2, "did you mean 'majority'"),
         (("--context-size", "two"), 2, "--context-size must be whole numbers"),

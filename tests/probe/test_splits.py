@@ -82,6 +82,16 @@ def test_lists_as_wiki_pse_has_them(tmp_path: Path):
         sides_of(labelled, lists={"train": lists["train"], "test": ["w3"]})
 
 
+def test_lists_are_in_lower_case_as_words_are():
+    labelled = labelled_of([f"w{n}" for n in range(40)])
+    lists = {"train": [f"W{n}" for n in range(30)], "test": ["W30", "w31"]}
+    sides = sides_of(labelled, lists=lists)
+    assert np.flatnonzero(sides == TEST).tolist() == [30, 31]
+    assert (sides == -1).sum() == 8
+    with pytest.raises(InputError, match="'w3' is in the lists of train and test"):
+        sides_of(labelled, lists={"train": ["W3"], "test": ["w3"]})
+
+
 def test_words_on_no_list_are_left_out_and_counted():
     words = [f"w{n}" for n in range(40)]
     labelled = labelled_of(words, kinds="xyz")

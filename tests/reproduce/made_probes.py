@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from limbeck.analyze.result import columns_of
-from limbeck.reproduce.probe_subjects import AVERAGE, CONTEXT, NEW, SAME, WHOLE, ProbedModel
+from limbeck.probe.names import CONTEXT, WHOLE
+from limbeck.reproduce.probe_subjects import AVERAGE, NEW, SAME, ProbedModel
 from limbeck.reproduce.probe_wanted import TASKS
 from limbeck.reproduce.space_subjects import Part
 

@@ -178,6 +178,9 @@ def test_without_tasks_it_says_what_is_missing(run: Run, model: Path, words: Pat
     out = tmp_path / "out"
     status, _, err = run("--model", model, "--corpus", words, "--out", out, "--quiet", *SMALL)
     assert (status, err) == (0, "")
+    assert not (out / "figures" / "windows.png").exists()  # an empty figure says nothing
+    again = run("--model", model, "--corpus", words, "--out", out, "--existing", "resume", *SMALL)[1]
+    assert "cannot be shown: nothing was fine-tuned" in " ".join(again.replace("│", " ").split())
     found = {one["id"]: one for one in json.loads((out / "findings.json").read_text(encoding="utf-8"))["findings"]}
     assert found["F6.top"]["why"] == (
         "not run: needs the files of pos: give the folder to --data; needs the files of sst-2: give the folder to "

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from limbeck.probe.settings import ProbeSettings
     from limbeck.run.probing import Probing
 
+#: options of a model that would change which words have a vector: refused, and not in the help
+NOT_FOR_PROBES = ("--units", "--context", "--targets", "--special")
+
 EPILOG = """\
 labelled data: SemCor (supersenses), CoNLL-U (a column), WIKI-PSE (classes), JSON lines:
   {"words": ["an", "apple", "tree"], "index": 1, "label": "plant"}    and "lemma", "span", "split" where they are known
@@ -69,6 +72,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_model_options(parser, several=False, layers="all, with the table")
+    for option in NOT_FOR_PROBES:
+        parser._option_string_actions[option].help = argparse.SUPPRESS
     group = parser.add_argument_group("labelled data")
     group.add_argument("--data", nargs="+", metavar="D", help="files, folders, globs or sample")
     group.add_argument("--format", help="auto (default), jsonl, semcor, conllu, wikipse")
@@ -76,7 +81,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group.add_argument("--lowercase", action="store_true", help="lower-case the text, for the model too")
     group.add_argument("--label", metavar="NAME", help="the label to probe for (default: what the format has)")
     group.add_argument("--classes", metavar="NAMES", help="names or patterns of classes, commas between (default: all)")
-    group.add_argument("--words-by", metavar="HOW", help="what makes one word: lemma or form (default: lemma if known)")
+    group.add_argument("--words-by", metavar="HOW", help="what makes one word: lemma (default, where known) or form")
     group.add_argument("--max-contexts", type=positive, metavar="N", help="of a word and class, by hash (100)")
     group.add_argument("--min-words", type=positive, metavar="N", help="that a class must have (10)")
     group.add_argument("--dev", type=float, metavar="SHARE", help="of the words, for development (0.1)")
@@ -163,10 +168,13 @@ def run(options: argparse.Namespace) -> int:
 
 def probe_settings_of(options: argparse.Namespace) -> tuple[ProbeSettings, dict[str, Any]]:
     """What was asked for of the probes, and the other options."""
-    from limbeck.run.probe import settings_of
+    from limbeck.run.probe import TRAINING, settings_of
 
-    for idle in ("context_size", "keep_probes", "compare", "control", "static"):
-        if options.probes and getattr(options, idle) not in (None, False, "none"):
+    for option in NOT_FOR_PROBES:
+        if given_for(options, option[2:]):
+            raise UsageError(f"{option} cannot be chosen for probing, labelled words are probed: leave it out.")
+    for idle in (*TRAINING, "context_size", "keep_probes", "compare", "control", "static"):
+        if options.probes and given_for(options, idle) and getattr(options, idle) != "none":
             raise UsageError(f"--{idle.replace('_', '-')} is for probes that are trained, and --probes trains none.")
 
     given = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
@@ -174,6 +182,12 @@ def probe_settings_of(options: argparse.Namespace) -> tuple[ProbeSettings, dict[
         if (value := getattr(options, option)) is not None:
             given[name] = () if value == "none" else value
     return settings_of({**given, **source_options(options)})
+
+
+def given_for(options: argparse.Namespace, name: str) -> bool:
+    """Whether an option was given; 0 is."""
+    value = getattr(options, name)
+    return value is not None and value is not False
 
 
 def described(work: Probing) -> list[str]:
@@ -193,7 +207,9 @@ def described(work: Probing) -> list[str]:
         lines.append(
             "left out: " + ", ".join(f"{reason} {number:,}" for reason, number in work.labelled.left_out.items())
         )
+    lines.append(f"words by {work.labelled.words_by}")
     lines += one_sided(work.labelled, work.sides)
+    lines += [f"{what}: {note}" for what, note in work.notes.items()]
     starts, epochs = len(work.settings.seeds), work.settings.training("mlp").epochs
     how = f", trained together, from {starts} start{'s' * (starts > 1)} of {epochs} epochs" * (work.probes_of is None)
     layers = len(work.encoder.layers)
@@ -231,6 +247,8 @@ def print_probed(probed: Probed, target: Path) -> None:
     if guess and max(row["f1"] for row in rows if row["space"] == "context") <= guess[0]:
         told = "no layer is above the majority class, these probes say nothing: give more --epochs or more words"
         console.print(told, markup=False, highlight=False, soft_wrap=True)
+    for what, note in probed.facts["notes"].items():
+        console.print(f"{what}: {note}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"{target}: report.html, tables, figures/, run.json", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -47,12 +47,16 @@ def print_findings(found: Reproduction, out: Path) -> None:
     """A line a claim: is it held, by whom not, and which figure shows it."""
     from rich.table import Table
 
+    from limbeck.reproduce.findings import why_undrawn
+
     console = make_console()
     table = Table(title=f"{found.paper.title} ({found.paper.citation})", title_justify="left")
     for title in ("", "claim", "held?", "figure"):
         table.add_column(title)
     for one in found.findings:
-        table.add_row(one.claim.id.split(".")[0], one.claim.text, held(one), one.claim.figure)
+        lacking = why_undrawn(found.paper, one.claim.figure, found.subjects)
+        told, figure = (f"{one.verdict}: {lacking}", "") if lacking else (held(one), one.claim.figure)
+        table.add_row(one.claim.id.split(".")[0], one.claim.text, told, figure)
     console.print(table, markup=False)
     counts: dict[str, int] = {}
     for one in found.findings:

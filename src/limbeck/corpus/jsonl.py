@@ -27,9 +27,9 @@ class JsonLines:
     {"text": "Running text.", "document": "d1"}
 
     "index" and "label" are one labelled word in short: its label "class", with "lemma", "span" and "split" beside it
-    where they are given. All keys but the first are optional. Consecutive lines of one "document" make a document;
-    without that key each text is one, and 1,000 sentences of words are one. "paragraph" begins a new paragraph where
-    its value changes.
+    where they are given. A label that is null is not there; where "label" is null, the word has none at all. All keys
+    but the first are optional. Consecutive lines of one "document" make a document; without that key each text is one,
+    and 1,000 sentences of words are one. "paragraph" begins a new paragraph where its value changes.
     """
 
     language: str = "en"
@@ -132,14 +132,12 @@ def _checked(item: Mapping[str, Any], source: str, number: int) -> tuple[tuple[s
     if not isinstance(words, list) or not all(isinstance(w, str) and w and not w.isspace() for w in words):
         raise InputError.at(source, number, '"words" must be a list of words that are not empty: mend the line.')
     try:
-        labels = {
-            int(index): {str(layer): str(value) for layer, value in layers.items()}
-            for index, layers in (item.get("labels") or {}).items()
-        }
-        if "label" in item:
-            own = {"class": str(item["label"])} | {key: str(item[key]) for key in LABELS_IN_SHORT if key in item}
-            labels[int(item["index"])] = labels.get(int(item["index"]), {}) | own
-        glued = frozenset(int(index) for index in item.get("glued") or ())
+        labels = {_index(index): _values(layers) for index, layers in (item.get("labels") or {}).items()}
+        if item.get("label") is not None:
+            own = _values({"class": item["label"], **{key: item.get(key) for key in LABELS_IN_SHORT}})
+            index = _index(item["index"])
+            labels[index] = labels.get(index, {}) | own
+        glued = frozenset(_index(index) for index in item.get("glued") or ())
         if any(int(layers.get("span", "1")) < 1 for layers in labels.values()):
             raise ValueError("a span of no words")
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
@@ -147,13 +145,28 @@ def _checked(item: Mapping[str, Any], source: str, number: int) -> tuple[tuple[s
             source,
             number,
             'labels must be {"word index": {"layer": "value"}}, glued a list of indices, a "label" needs its "index", '
-            'and a "span" is a number of words: mend the line.',
+            'a "span" is a number of words, and a value is text that is not empty or a number: mend the line.',
         ) from error
     if wrong := [index for index in (*labels, *glued) if not 0 <= index < len(words)]:
         raise InputError.at(
             source, number, f"word indices must be from 0 to {len(words) - 1}, got {wrong[0]}: mend the line."
         )
     return tuple(words), labels or NO_LABELS, glued
+
+
+def _index(value: Any) -> int:
+    """A word's index; Python would cut 1.5 to 1."""
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        raise ValueError(f"{value} is no index")
+    return int(value)
+
+
+def _values(layers: Mapping[str, Any]) -> dict[str, str]:
+    """The labels of a word, as text; null is none."""
+    found = {str(layer): value for layer, value in layers.items() if value is not None}
+    if any(not isinstance(value, str | int | float) or not str(value).strip() for value in found.values()):
+        raise ValueError("a label that is no text")
+    return {layer: str(value) for layer, value in found.items()}
 
 
 def line_of(words: Sequence[str], sentence: Sentence | None = None) -> str:

@@ -111,7 +111,7 @@ def _windows(parts: Parts, texts: Sequence[str], length: int) -> list[list[int]]
     most = min(length, choose_window_size(parts.model, parts.tokenizer, None))
     room = most - len(aligner.prefix) - len(aligner.suffix)
     if room < 1:
-        raise UsageError(f"length must have room for a text beside special tokens, got {length}: give more.")
+        raise UsageError(f"--max-length must have room for a text beside special tokens, got {length}: give more.")
     blank = " " if aligner.leading_blank else ""
     cut_off = [aligner.encode(blank + text)[:room] for text in texts]
     return [[*aligner.prefix, *window, *aligner.suffix] for window in cut_off if window]

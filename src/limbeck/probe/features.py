@@ -12,11 +12,12 @@ import torch
 from numpy.typing import NDArray
 
 from limbeck.corpus import Corpus, Sentence
-from limbeck.corpus.units import SENTENCE_BITS
+from limbeck.corpus.units import SENTENCE_BITS, Text
 from limbeck.encoded import Encoded, add_rows
 from limbeck.encoders.batching import ranges
 from limbeck.encoders.elmo import ElmoEncoder
 from limbeck.encoders.layers import TABLE
+from limbeck.encoders.preparer import FIRST_POSITION
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError
 from limbeck.probe.labelled import Labelled, clipped
@@ -100,6 +101,11 @@ def texts_around(labelled: Labelled, context: int | None) -> Texts:
         text[row] = at
     places, target = np.unique(np.stack([text, position, labelled.span]), axis=1, return_inverse=True)
     return Texts(texts, text, position, target.reshape(-1).astype(np.int64), *places)
+
+
+def reads_words_alone(encoder: Encoder) -> bool:
+    """Whether a word without any other has a vector: not where it stands at a decoder's first position."""
+    return FIRST_POSITION not in encoder.prepare([Text((Sentence(("word",)),))]).dropped
 
 
 def extract(

@@ -57,6 +57,7 @@ class Labelled:
     classes    the distinct classes
     kind       (n,) which of them
     given      (n,) the side that the data give it ("train", "dev", "test"); None where they give none
+    words_by   what made one word, in a line: lemma, form, or lemma and of how many words without one the form
     left_out   reason -> occurrences
     """
 
@@ -70,6 +71,7 @@ class Labelled:
     kind: Ints
     given: Sequence[str] | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
+    words_by: str = "lemma"
 
     def __len__(self) -> int:
         return len(self.word)
@@ -126,7 +128,8 @@ def read_labelled(
     """The labelled occurrences of a corpus, at most `max_contexts` of a combination, chosen by hash.
 
     label      name of the label; None: what the corpus' format has
-    words      "lemma" or "form" (in lower case); None: lemmas, where all occurrences have one
+    words      "lemma" or "form" (in lower case); None: lemmas, where any occurrence has one. One without takes its
+               form: were all taken by form for its sake, lemmas would stand on two sides of a split
     classes    names or patterns ("noun.*") of those to be read; none: all
     min_words  classes of fewer words are left out
 
@@ -147,10 +150,14 @@ def read_labelled(
             )
         raise InputError(f"the data must have words labelled with {label!r}, {instead}")
     if words is None:
-        words = "lemma" if all(found.lemmas) else "form"
-    if words == "lemma" and not all(found.lemmas):
-        raise InputError("every labelled word must have a lemma to be known by it, some have none: --words-by form.")
-    keys = found.lemmas if words == "lemma" else found.forms
+        words = "lemma" if any(found.lemmas) else "form"
+    if words == "lemma" and not any(found.lemmas):
+        raise InputError("labelled words must have lemmas to be known by them, none has one: --words-by form.")
+    keys, words_by = found.forms, words
+    if words == "lemma":
+        keys = [lemma or form for lemma, form in zip(found.lemmas, found.forms, strict=True)]
+        if lacking := found.lemmas.count(""):
+            words_by = f"lemma; {lacking:,} of {len(keys):,} labelled words have none, and count by form"
     names, word = np.unique(np.array(keys, dtype=object), return_inverse=True)
     kinds, kind = np.unique(np.array(found.kinds, dtype=object), return_inverse=True)
 
@@ -200,6 +207,7 @@ def read_labelled(
         kind=kind.astype(np.int64),
         given=given,
         left_out={reason: number for reason, number in left_out.items() if number},
+        words_by=words_by,
     )
 
 
@@ -239,8 +247,16 @@ def value_of(layers: Mapping[str, str], label: str) -> str | None:
     ('noun.time', None)
     """
     if label == SUPERSENSE and "lexfile" in layers:
-        number = int(layers["lexfile"])
-        return LEXICOGRAPHER_FILES[number] if number < len(LEXICOGRAPHER_FILES) else None
+        try:
+            number = int(layers["lexfile"])
+        except ValueError:
+            number = -1
+        if not 0 <= number < len(LEXICOGRAPHER_FILES):
+            raise InputError(
+                f'"lexfile" must be the number of a lexicographer file, 0 to {len(LEXICOGRAPHER_FILES) - 1}; got '
+                f"{layers['lexfile']!r}: mend the data, or probe for another --label."
+            )
+        return LEXICOGRAPHER_FILES[number]
     return layers.get(label)
 
 

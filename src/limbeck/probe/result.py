@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from limbeck.probe.batched import Bools
 from limbeck.probe.features import Features
 from limbeck.probe.labelled import Labelled
+from limbeck.probe.names import MANY_PIECES, WHOLE
 from limbeck.probe.scoring import Score, f1_interval, f1_of, mean_score, score
 from limbeck.probe.spaces import Level
 from limbeck.probe.splits import DEV, SIDES, TEST, Sides
@@ -21,8 +22,6 @@ from limbeck.sketch import Curves
 
 Ints = NDArray[np.int64]
 Row = dict[str, Any]
-WHOLE = "all"  #: how tables call a whole sentence as context
-PIECES = 4  #: words of so many pieces or more are one group
 EXAMPLES = 200  #: listed of each step from one context to the next
 
 
@@ -198,9 +197,9 @@ def piece_rows(outcomes: Sequence[Outcome], features: Features) -> list[Row]:
     of_unit = np.zeros(len(first.level.gold))
     count = np.bincount(first.level.unit, minlength=len(of_unit))
     np.add.at(of_unit, first.level.unit, features.pieces)
-    group = np.minimum(np.rint(of_unit / np.maximum(count, 1)), PIECES).astype(np.int64)
-    names = [f"{number}" if number < PIECES else f"{number} or more" for number in range(PIECES + 1)]
-    chosen = {names[number]: group[first.level.unit[first.rows]] == number for number in range(1, PIECES + 1)}
+    group = np.minimum(np.rint(of_unit / np.maximum(count, 1)), MANY_PIECES).astype(np.int64)
+    names = [f"{number}" if number < MANY_PIECES else f"{number} or more" for number in range(MANY_PIECES + 1)]
+    chosen = {names[number]: group[first.level.unit[first.rows]] == number for number in range(1, MANY_PIECES + 1)}
     return grouped_rows(outcomes, "pieces", chosen)
 
 

@@ -29,6 +29,7 @@ class Score:
     units            combinations of word and class, or words
     tp, fp, fn       (classes,)
     by_word          (words, 3) the same counts, summed over classes, for intervals
+    words            (words,) which words these are
     """
 
     units: int
@@ -36,6 +37,7 @@ class Score:
     fp: Floats
     fn: Floats
     by_word: Floats
+    words: Ints
 
     @property
     def f1(self) -> float:
@@ -110,10 +112,10 @@ def score(decisions: Bools, unit: Ints, gold: Bools, word: Ints) -> Score:
     by_word = np.zeros((len(words), 3))
     np.add.at(by_word, of_word, np.stack([each.sum(1) for each in (tp, fp, fn)], axis=1).astype(np.float64))
     tps, fps, fns = (each.sum(0).astype(np.float64) for each in (tp, fp, fn))
-    return Score(int(present.sum()), tps, fps, fns, by_word)
+    return Score(int(present.sum()), tps, fps, fns, by_word, words)
 
 
 def mean_score(scores: list[Score]) -> Score:
     """Counts averaged over several starts of the same probes."""
     parts = {name: np.mean([getattr(one, name) for one in scores], axis=0) for name in ("tp", "fp", "fn", "by_word")}
-    return Score(scores[0].units, **parts)
+    return Score(scores[0].units, **parts, words=scores[0].words)

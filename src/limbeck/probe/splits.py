@@ -58,7 +58,7 @@ def sides_of(
 ) -> Sides:
     """The side of each occurrence: by lists of words {"train": ..., "test": ...}, as the data say, or by hash.
 
-    Occurrences of words that are in no list have the side -1.
+    Lists are read in lower case, as words are. Occurrences of words that are in no list have the side -1.
     """
     if lists:
         found = _listed(labelled.words, lists)
@@ -124,7 +124,7 @@ def _listed(words: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Sides:
     for side, members in lists.items():
         code = SIDES.index(side)
         for word in members:
-            at = number.get(word)
+            at = number.get(word.lower())
             if at is not None and found[at] >= 0 and found[at] != code:
                 raise InputError(
                     f"no word may be on two sides of the split; {word!r} is in the lists of {SIDES[found[at]]} and "

@@ -138,6 +138,7 @@ class Paper:
     last     claims about the findings before them
     figures  file name -> what draws it from the models measured and the paper's own
     captions of the figures
+    undrawn  file name of a figure -> what says why it is not drawn of some models; "" where it is
     blocks   name -> a part of the page of this paper's own; "models" says what was tried, and how
     tables   file name of a figure -> what writes the numbers that a page lists beside it
     source   what the claims are tried on, and so how it is gathered
@@ -153,11 +154,17 @@ class Paper:
     figures: Mapping[str, Callable[[Sequence[Any], Sequence[Any]], Figure]]
     captions: Mapping[str, str]
     blocks: Mapping[str, Block]
+    undrawn: Mapping[str, Callable[[Sequence[Any]], str]] = field(default_factory=dict)
     tables: Mapping[str, Callable[[Reproduction], str]] = field(default_factory=dict)
     source: Source = "runs"
     numbers: tuple[Tried, ...] = ()
     is_own: Callable[[Any], bool] = lambda subject: False
     last: tuple[Callable[[Sequence[Finding], Sequence[Any]], Finding], ...] = ()
+
+
+def why_undrawn(paper: Paper, figure: str, subjects: Sequence[Any]) -> str:
+    """Why a figure of a paper is not drawn of these models; "" where it is."""
+    return paper.undrawn[figure](subjects) if figure in paper.undrawn else ""
 
 
 def judge_all(paper: Paper, subjects: Sequence[Tried]) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from limbeck.reproduce.estimates import Verdict
-from limbeck.reproduce.findings import Finding, Judgement, Paper
+from limbeck.reproduce.findings import Finding, Judgement, Paper, why_undrawn
 from limbeck.reproduce.results import Reproduction
 
 #: blocks that the page of every paper may have, and their titles in findings.md
@@ -27,7 +27,8 @@ def blocks(found: Reproduction, *, figures: str, prefix: str = "", form: str = "
     made = {"models": own.pop("models")} | common | own
     text = {name: make(found) for name, make in made.items()}
     for name, caption in found.paper.captions.items():
-        parts = [f"![{caption}]({figures}/{prefix}{name}.{form})"]
+        why = why_undrawn(found.paper, name, found.subjects)
+        parts = [f"Not drawn: {why}." if why else f"![{caption}]({figures}/{prefix}{name}.{form})"]
         if name in found.paper.tables:
             parts.append(found.paper.tables[name](found))
         text[f"figure-{name}"] = "\n\n".join(parts)

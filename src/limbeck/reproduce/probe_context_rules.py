@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from limbeck.probe.names import WHOLE
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
 from limbeck.reproduce.probe_scores import Scored, combined, mean
-from limbeck.reproduce.probe_subjects import BAG, WHOLE, ProbedModel
+from limbeck.reproduce.probe_subjects import BAG, ProbedModel
 from limbeck.reproduce.space_subjects import estimate
 
 Beside = Sequence[ProbedModel]
 
 
-def drawn(part: str) -> Rule:
-    """A figure without printed numbers."""
+def drawn(part: str, printed: str = "the paper gives no numbers to meet") -> Rule:
+    """A figure that the paper does not print in numbers."""
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         model.part(part)
-        return Judgement(Verdict.UNSHOWN, "drawn; the paper prints no numbers of it")
+        return Judgement(Verdict.UNSHOWN, f"drawn; {printed}")
 
-    return Rule("the figure is drawn; the paper prints no numbers of it", judge)
+    return Rule("the paper printed the figure in numbers", judge)
 
 
 # --- size of the context -------------------------------------------------------------------------
@@ -143,10 +144,9 @@ def windows_beside() -> Rule:
     def judge(model: ProbedModel, _: Beside) -> Judgement:
         found = windows_of(model)
         told = ", ".join(f"{size} {value}" for size, value in found.items())
-        return Judgement(Verdict.UNSHOWN, f"accuracy: {told}", found)
+        return Judgement(Verdict.UNSHOWN, f"not the paper's treebank; accuracy: {told}", found)
 
-    data = published.TASK_DATA["pos"]
-    return Rule(f"there is nothing to be judged: accuracies stand beside the printed ones, of the {data}", judge)
+    return Rule(f"the treebank is the paper's ({published.TASK_DATA['pos']}), which is not read here", judge)
 
 
 def few_words_suffice(few: int, near: float) -> Rule:

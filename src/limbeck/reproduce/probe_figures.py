@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from limbeck.probe.names import CONTEXT, WHOLE
 from limbeck.report.finetuning import attention_figure
 from limbeck.report.layout import Grid, band, lay_out, layer_axis, limits, name_panel
 from limbeck.report.read import place
@@ -17,12 +18,10 @@ from limbeck.reproduce.probe_context_rules import windows_of
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
     BAG,
-    CONTEXT,
     NEW,
     RANDOM_BAG,
     SAME,
     STATIC_BAG,
-    WHOLE,
     ProbedModel,
 )
 from limbeck.reproduce.probe_wanted import TASKS
@@ -80,7 +79,7 @@ def draw_layers(models: Models, numbers: Models) -> Figure:
         limits(axes, values or [[np.nan]])
         name_panel(axes, one.name if one.account else f"{one.name}, {published.OWN_DATA}")
         axes.set_xlabel("layer")
-    _finish(panels, shown, "micro-F1", "nothing was probed")
+    _label_rows(panels, shown)
     return figure
 
 
@@ -165,7 +164,7 @@ def draw_contexts(models: Models, numbers: Models) -> Figure:
         axes.set_xlim(-0.4, len(ticks) - 0.4)
         axes.set_xlabel("words to each side")
         name_panel(axes, one.name)
-    _finish(panels, shown, "micro-F1", "no context was cut")
+    _label_rows(panels, shown)
     return figure
 
 
@@ -202,10 +201,6 @@ def draw_tuned(models: Models, numbers: Models) -> Figure:
         for axes in panels[len(TASKS) * row_of : len(TASKS) * (row_of + 1)]:
             limits(axes, values)
         panels[len(TASKS) * row_of].set_ylabel("micro-F1")
-    if not shown:
-        for axes in panels:
-            axes.set_xticks([])
-        panels[0].text(0, 0.5, "nothing was fine-tuned", transform=panels[0].transAxes, color=QUIET)
     return figure
 
 
@@ -217,13 +212,7 @@ def draw_attention(models: Models, numbers: Models) -> Figure:
         for task in ATTENTION
         if f"tuned-{task}" in one.parts
     }
-    if tables:
-        return attention_figure(tables)
-    figure, [axes] = lay_out([], "What fine-tuning does to attention", "Nothing was fine-tuned.",
-                             grid=Grid(1, 5.6, [1.0]), panels=1)  # fmt: skip
-    axes.set_xticks([])
-    axes.set_yticks([])
-    return figure
+    return attention_figure(tables)
 
 
 def draw_windows(models: Models, numbers: Models) -> Figure:
@@ -287,14 +276,14 @@ def _grid(count: int, height: float) -> Grid:
     return Grid(columns, 5.6 if columns == 1 else 3.7, [height] * rows)
 
 
-def _finish(panels: Sequence[Axes], shown: Models, label: str, nothing: str) -> None:
-    if not shown:
-        panels[0].text(0.5, 0.5, nothing, transform=panels[0].transAxes, ha="center", va="center", color=QUIET)
-        panels[0].set_xticks([])
-    columns = min(max(len(shown), 1), MOST_COLUMNS)
-    for at, axes in enumerate(panels):
-        if at % columns == 0:
-            axes.set_ylabel(label)
+def _label_rows(panels: Sequence[Axes], shown: Models) -> None:
+    for axes in panels[:: min(max(len(shown), 1), MOST_COLUMNS)]:
+        axes.set_ylabel("micro-F1")
+
+
+def _needs(why: str, *parts: str) -> Callable[[Models], str]:
+    """Of a figure that some model must have one of these parts for."""
+    return lambda models: "" if any(part in one.parts for one in models for part in parts) else why
 
 
 FIGURES = {
@@ -304,6 +293,13 @@ FIGURES = {
     "tuned": draw_tuned,
     "attention": draw_attention,
     "windows": draw_windows,
+}
+UNDRAWN = {
+    "failures": _needs("nothing was probed", "layers"),
+    "contexts": _needs("no context was cut", "contexts"),
+    "tuned": _needs("nothing was fine-tuned", *(f"probed-{task}" for task in TASKS)),
+    "attention": _needs("nothing was fine-tuned", *(f"tuned-{task}" for task in ATTENTION)),
+    "windows": _needs("nothing was fine-tuned with attention to few words", "windows"),
 }
 CAPTIONS = {
     "layers": "Micro-F1 by layer, in context and as averages, with bags of words",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck.probe.names import MANY_PIECES
 from limbeck.probe.result import Outcome, quarters
 from limbeck.probe.splits import TEST
 from limbeck.reproduce.space_subjects import Row
@@ -16,7 +17,6 @@ from limbeck.seeds import hash_ids, hash_text
 
 NEIGHBORS = 6  #: as in the paper's Table 1
 LISTED, WORDS, EACH = 10, 3, 2  #: failures of a kind; ambiguous words and contexts of each of their classes
-MANY_PIECES = 4
 
 
 def nearest(matrix: Any, names: Sequence[str], at: int) -> list[Row]:

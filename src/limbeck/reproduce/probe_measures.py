@@ -17,12 +17,13 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.probe import result
 from limbeck.probe.features import Features, extract
 from limbeck.probe.finetuning import FinetuneSettings, TaskData, finetune_model
+from limbeck.probe.names import AROUND, CONTEXT, WHOLE
 from limbeck.probe.result import Outcome
 from limbeck.probe.settings import ProbeSettings
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.probe_listings import LISTED, examples, failures, nearest
-from limbeck.reproduce.probe_scores import scored_rows
-from limbeck.reproduce.probe_subjects import AROUND, AVERAGE, CONTEXT, NEW, SAME, WHOLE
+from limbeck.reproduce.probe_scores import quarter_rows, scored_rows
+from limbeck.reproduce.probe_subjects import AVERAGE, NEW, SAME, accuracy_of
 from limbeck.reproduce.probe_wanted import Wanted, rate_of, spread_layers
 from limbeck.reproduce.space_subjects import Part, Row, keep_part, kept_part
 from limbeck.run.finetune import finetune_into
@@ -145,7 +146,7 @@ class Measuring:
             "pieces": [row for row in result.piece_rows(contextual, self.whole) if row["units"]]
             if self.whole.pieces.any()
             else [],
-            "confidence": result.confidence_rows(contextual, around) if around else [],
+            "confidence": quarter_rows(contextual, around) if around else [],
             "failures": failures(work, self.whole.pieces, contextual[0], around),
             "examples": examples(work),
         }
@@ -172,7 +173,7 @@ class Measuring:
         encoder = open_at_every_layer(self.model, layers=chosen, **self.wanted.encoder)
         work = self.work(encoder, compare=("bag",), sizes=self.wanted.caps.sizes, whole=self.whole)
         found = self.run("contexts", work)
-        whole = {context: found[f"{CONTEXT}\t{context}"][0] for context in [*map(str, self.wanted.caps.sizes), WHOLE]}
+        whole = {context: found[f"{CONTEXT}\t{context}"][0] for context in [*map(str, work.sizes), WHOLE]}
         steps = list(whole.values())
         flips = [row for less, more in pairwise(steps) for row in result.flip_rows(less, more)]
         turned = [
@@ -352,9 +353,9 @@ def described(task: TaskData, settings: Mapping[str, Any]) -> dict[str, Any]:
 def score_row(values: Mapping[str, float], metric: str, places: int, majority: float) -> Row:
     """A development score; an accuracy with its interval, as if all places erred apart."""
     value = values[metric]
-    half = 1.96 * math.sqrt(value * (1 - value) / places) if metric == "accuracy" else math.nan
-    return {"metric": metric, "value": value, "low": value - half, "high": value + half, "places": places,
-            "accuracy": values["accuracy"], "majority": majority}  # fmt: skip
+    told = {"places": places, "accuracy": values["accuracy"], "majority": majority}
+    half = accuracy_of(told).error if metric == "accuracy" else math.nan
+    return {"metric": metric, "value": value, "low": value - half, "high": value + half, **told}
 
 
 def count_places(task: TaskData) -> int:

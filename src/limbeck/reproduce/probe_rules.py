@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from limbeck.probe.names import CONTEXT
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
-from limbeck.reproduce.probe_scores import combined
+from limbeck.reproduce.probe_scores import Scored, combined, scored
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
     BAG,
-    CONTEXT,
     RANDOM_BAG,
     STATIC_BAG,
     ProbedModel,
@@ -40,9 +40,9 @@ def listed(part: str, table: str, what: str) -> Rule:
         count = sum(len(model.part(part).rows(table)) for model in models if part in model.parts)
         if not count:
             raise CannotShow(f"there are no {what}")
-        return Judgement(Verdict.UNSHOWN, f"{count} {what}; to be read, not judged")
+        return Judgement(Verdict.UNSHOWN, f"{count} {what}, listed; the paper gives no numbers to meet")
 
-    return Rule(f"there is nothing to be judged: {what} are listed", together=together)
+    return Rule("the paper gave numbers to compare with", together=together)
 
 
 def same_neighbors() -> Rule:
@@ -380,34 +380,41 @@ def many_pieces_worse() -> Rule:
     return Rule("at the last layer words of the most pieces have a lower F1 than words of one", judge)
 
 
-def _quarters(model: ProbedModel, layer: str) -> dict[str, Estimate]:
-    """F1 of a layer by quarter of contexts; those without any are left out."""
+def _quarters(model: ProbedModel, layer: str) -> dict[str, Scored]:
+    """F1 of a layer by quarter of contexts, least sure and surest among them."""
     rows = model.part("layers").rows("confidence") if "confidence" in model.part("layers").tables else []
-    own = (row for row in rows if row["layer"] == layer and math.isfinite(row["f1"]))
-    return {row["quarter"]: estimate(row, "f1") for row in own}
+    own = {row["quarter"]: row for row in rows if row["layer"] == layer and math.isfinite(row["f1"])}
+    if not {"1", "4"} <= set(own):
+        raise CannotShow("there are too few contexts, or P-around is equally sure of all")
+    if not all("draws" in row for row in own.values()):
+        raise CannotShow("kept without the draws of its words: measure it again (--existing replace)")
+    return {name: scored(row) for name, row in own.items()}
 
 
 def dull_contexts_worse() -> Rule:
-    """F1 at the last layer by how surely the words around tell the class."""
+    """How F1 falls with the certainty of the words around, at the last layer beside one that knows no context.
+
+    Words that stand in telling contexts are easier by themselves, so that F1 falls in that one too.
+    """
 
     def judge(model: ProbedModel, _: Beside) -> Judgement:
-        layer = model.blocks[-1]
-        groups = _quarters(model, layer)
-        if not {"1", "4"} <= set(groups):
-            raise CannotShow("there are too few contexts, or P-around is equally sure of all")
+        layer, lowest = model.blocks[-1], model.layers[0]
+        if lowest not in ("table", "0"):
+            raise CannotShow("no layer that knows no context was probed")
+        high, low = _quarters(model, layer), _quarters(model, lowest)
         model.heard()
-        less = groups["4"] - groups["1"]
-        told = ", ".join(f"{name}: {value}" for name, value in groups.items())
-        why = f"layer {layer}, F1 by quarter of P-around's certainty, least first: {told}; less by {less}"
-        # what does not know the context: words that stand in telling contexts are easier by themselves
-        lowest = _quarters(model, model.layers[0]) if model.layers[0] in ("table", "0") else {}
-        if {"1", "4"} <= set(lowest):
-            name = "the table" if model.layers[0] == "table" else "layer 0"
-            why += f", in {name}, which knows no context, by {lowest['4'] - lowest['1']}"
-        return Judgement(less.above(0), why, {"less": less})
+        more = combined(lambda a, b, c, d: (a - b) - (c - d), [high["4"], high["1"], low["4"], low["1"]]).estimate
+        told = ", ".join(f"{name}: {one.estimate}" for name, one in high.items())
+        called = "the table" if lowest == "table" else "layer 0"
+        why = (
+            f"layer {layer}, F1 by quarter of P-around's certainty, least first: {told}; less by "
+            f"{(high['4'] - high['1']).estimate}, in {called}, which knows no context, by "
+            f"{(low['4'] - low['1']).estimate}: more by {more}"
+        )
+        return Judgement(more.above(0), why, {"more": more})
 
     return Rule(
-        "at the last layer the quarter of each class' contexts of which P-around is least sure has a lower F1 than the "
-        "quarter of which it is surest",
+        "from the quarter of each class' contexts of which P-around is surest to that of which it is least sure F1 "
+        "falls more at the last layer than in the table or layer 0, which knows no context",
         judge,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.probe.result import Outcome, deviation, names_of
+from limbeck.probe.result import Outcome, confidence_rows, deviation, names_of, quarters
 from limbeck.probe.scoring import f1_of, mean_score, weights_of_words
 from limbeck.probe.splits import DEV, SIDES, TEST
 from limbeck.reproduce.estimates import Estimate
@@ -88,6 +88,20 @@ def scored_rows(outcomes: Sequence[Outcome]) -> list[Row]:
                     "draws": np.round(drawn, DIGITS).tolist(),
                 }
             )
+    return rows
+
+
+def quarter_rows(outcomes: Sequence[Outcome], around: Sequence[Outcome]) -> list[Row]:
+    """`confidence_rows` with the F1 of each in draws of all test words, which are the same for layers and quarters."""
+    quarter = quarters(around)
+    words = outcomes[0].score(0, TEST).words
+    weights = weights_of_words(len(words), 0)[:DRAWS].astype(np.float64)
+    rows = []
+    for row in confidence_rows(outcomes, around):
+        place, chosen = outcomes[0].layers.index(row["layer"]), quarter == int(row["quarter"])
+        both = mean_score([one.score(place, TEST, chosen) for one in outcomes])
+        drawn = f1_of(*(weights[:, np.searchsorted(words, both.words)] @ both.by_word).T)
+        rows.append(row | {"draws": np.round(drawn, DIGITS).tolist()})
     return rows
 
 

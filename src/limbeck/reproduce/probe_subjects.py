@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from limbeck.reproduce.estimates import CannotShow, Verdict
+from limbeck.probe.names import CONTEXT, MAJORITY, WHOLE
+from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict
 from limbeck.reproduce.probe_scores import Scored, mean, scored
 from limbeck.reproduce.probe_wanted import TASKS
 from limbeck.reproduce.space_subjects import Columns, Part, Row
@@ -22,11 +24,8 @@ PARTS = {
     **{f"probed-{task}": f"probes after fine-tuning on {name}" for task, name in TASKS.items()},
     "windows": "parts of speech with attention to few words",
 }
-WHOLE = "all"
-CONTEXT, AVERAGE = "context", "average"
+AVERAGE = "average"
 BAG, STATIC_BAG, RANDOM_BAG = "P-model", "P-static", "P-random"
-AROUND = "P-around"  #: P-model without the word itself
-MAJORITY = "majority"
 SPACES = {CONTEXT: "layers", AVERAGE: "averages", "static": "static vectors"}  #: as reasons call them
 SAME, NEW = "same probes", "new probes"  #: setups (a) and (b)
 UNWRITTEN = ("draws",)  #: columns that a CSV file does not have
@@ -93,15 +92,24 @@ class ProbedModel:
 
     @property
     def unlearnt(self) -> list[str]:
-        """Tasks whose fine-tuning taught nothing: no better than the most frequent class, or no entity found."""
+        """Tasks that were not learnt: not surely better than the most frequent class, or no entity found.
+
+        Sure is an accuracy that is above it with its whole 95 % interval, as if all places erred apart.
+        """
         rows = {task: self.parts[f"tuned-{task}"].rows("scores")[0] for task in TASKS if f"tuned-{task}" in self.parts}
-        return [task for task, row in rows.items() if row["accuracy"] <= row["majority"] or not row["value"]]
+        return [
+            task
+            for task, row in rows.items()
+            if accuracy_of(row).above(row["majority"]) is not Verdict.HELD or not row["value"]
+        ]
 
     def check_learnt(self, *tasks: str) -> None:
         """Refuse to judge what fine-tuning does by tasks that were not learnt."""
         if names := [TASKS[task] for task in tasks if task in self.unlearnt]:
+            were = "was" if len(names) == 1 else "were"
             raise CannotShow(
-                f"{' and '.join(names)} was not learnt, no better than the most frequent class: train longer (--steps)"
+                f"{' and '.join(names)} {were} not learnt, not surely better than the most frequent class: train "
+                "longer (--steps)"
             )
 
     @property
@@ -139,6 +147,12 @@ class ProbedModel:
     def tuned_side(self, task: str) -> str:
         """On which words: the test words here, the development words of the paper."""
         return "test" if self.has(f"probed-{task}", side="test") else "dev"
+
+
+def accuracy_of(row: Row) -> Estimate:
+    """The accuracy of a fine-tuned model, of which F1 may be told instead, with its interval."""
+    share = row["accuracy"]
+    return Estimate(share, 1.96 * math.sqrt(share * (1 - share) / row["places"]))
 
 
 def halves(curve: Mapping[str, Scored]) -> tuple[Scored, Scored]:

@@ -91,13 +91,15 @@ def words_disturb_more() -> Rule:
         lost = {task: mean(list(model.loss(task, SAME).values())) for task in (*WORDS, *SENTENCES)}
         model.heard()
         model.check_learnt(*lost)
-        more = combined(lambda a, b, c, d: (a + b - c - d) / 2, list(lost.values())).estimate
+        more = combined(lambda a, b, c, d: min(a, b) - max(c, d), list(lost.values())).estimate
         told = ", ".join(f"{TASKS[task]} {one.estimate}" for task, one in lost.items())
-        why = f"lost with the same probes, mean over layers: {told}: more by {more}"
+        why = f"lost with the same probes, mean over layers: {told}: least of words above most of sentences by {more}"
         return Judgement(more.above(0), why, {"more": more})
 
     return Rule(
-        "with the probes of the model before, POS and NER lose more F1, the mean over layers, than SST2 and MRPC", judge
+        "with the probes of the model before, POS and NER each lose more F1, the mean over layers, than either of SST2 "
+        "and MRPC",
+        judge,
     )
 
 
@@ -192,7 +194,7 @@ def a_little_better(task: str, most: float) -> Rule:
 def _left_out(model: ProbedModel) -> str:
     """Tasks that were not learnt, in words: their fine-tuning changed the model, and taught it nothing."""
     names = " and ".join(TASKS[task] for task in model.unlearnt)
-    return f"; {names} left out, no better than the most frequent class" if names else ""
+    return f"; {names} left out, not surely better than the most frequent class" if names else ""
 
 
 def _probed(model: ProbedModel) -> list[str]:

@@ -9,16 +9,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from limbeck.probe.names import CONTEXT, WHOLE
 from limbeck.reproduce.findings import Published
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
     BAG,
-    CONTEXT,
     NEW,
     RANDOM_BAG,
     SAME,
     STATIC_BAG,
-    WHOLE,
     ProbedModel,
 )
 from limbeck.reproduce.space_subjects import Part, Row

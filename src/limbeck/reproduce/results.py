@@ -13,7 +13,7 @@ from limbeck import __version__
 from limbeck.report.figures import save_figure
 from limbeck.report.style import styled
 from limbeck.reproduce.estimates import Estimate
-from limbeck.reproduce.findings import Finding, Judgement, Paper, Tried, judge_all
+from limbeck.reproduce.findings import Finding, Judgement, Paper, Tried, judge_all, why_undrawn
 from limbeck.reproduce.space_subjects import Part
 from limbeck.reproduce.subjects import read_subjects
 from limbeck.shown import Tabular
@@ -123,7 +123,7 @@ def draw_figures(
     out.mkdir(parents=True, exist_ok=True)
     with styled():
         for name, figure_of in found.paper.figures.items():
-            if only is not None and name not in only:
+            if (only is not None and name not in only) or why_undrawn(found.paper, name, found.subjects):
                 continue
             figure = figure_of(found.subjects, found.paper.numbers)
             save_figure(figure, out, f"{prefix}{name}", forms=forms)

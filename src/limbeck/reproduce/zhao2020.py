@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from limbeck.encoders.miniatures import MINIATURES
+from limbeck.probe.names import CONTEXT
 from limbeck.reproduce import probe_blocks, probe_figures
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule
@@ -43,7 +44,7 @@ from limbeck.reproduce.probe_rules import (
     starts_agree,
     upper_better,
 )
-from limbeck.reproduce.probe_subjects import AVERAGE, CONTEXT
+from limbeck.reproduce.probe_subjects import AVERAGE
 from limbeck.reproduce.probe_tuning_rules import (
     a_little_better,
     attention_changes_more,
@@ -168,8 +169,9 @@ TUNING = (
           (published.TUNED,)),
     Claim("T4", "table", "settings of fine-tuning", "Table 4", same_settings(), BERT, "", (published.SETTINGS,)),
     Claim(
-        "F6", "figure", "layers after fine-tuning: (a) the same probes, (b) new ones", "Figure 6", drawn("probed-pos"),
-        BERT, "tuned", (published.AFTER,),
+        "F6", "figure", "layers after fine-tuning: (a) the same probes, (b) new ones", "Figure 6",
+        drawn("probed-pos", "the paper gives one point of a curve, which stands beside"), BERT, "tuned",
+        (published.AFTER,),
     ),
     _tuned("F6.words", "tasks of words disturb more than tasks of sentences", words_disturb_more()),
     _tuned("F6.top", "top layers change most", top_changes_most()),
@@ -209,6 +211,7 @@ PAPER = Paper(
     claims=(*DATA, *TYPE_LEVEL, *CONTEXT_LEVEL, *FAILURES, *SIZES, *TUNING, *ATTENTION, *WINDOWS),
     figures=probe_figures.FIGURES,
     captions=probe_figures.CAPTIONS,
+    undrawn=probe_figures.UNDRAWN,
     blocks={
         "models": Block("Models and data", probe_blocks.models),
         "deviations": Block("What was done otherwise than in the paper", probe_blocks.deviations),

@@ -28,6 +28,8 @@ from limbeck.stream.workers import Workers
 from limbeck.tables import read_csv, write_csv
 from limbeck.vectors import StaticVectors
 
+#: options of training; probes of another run have been trained
+TRAINING = ("preset", "hidden", "epochs", "patience", "batch", "learning_rate")
 #: what a model would do to the labelled words that a probe must not have
 NOT_FOR_PROBES = ("context", "targets", "units", "special", "text_unit", "repair")
 EVERY_LAYER = f"{TABLE},0--1"
@@ -62,6 +64,8 @@ def probe(
     >>> [(row["layer"], row["units"]) for row in probed.rows("scores", side="test")]
     [('0', 25), ('12', 25)]
     """
+    if probes_of is not None:
+        refuse_options({name: options[name] for name in TRAINING if name in options}, "probes of another run")
     settings, rest = settings_of(options)
     work = open_probing(
         model,

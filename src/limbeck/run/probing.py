@@ -25,9 +25,10 @@ from limbeck.probe.controls import (
     random_labels,
     with_random_weights,
 )
-from limbeck.probe.features import Features, extract
+from limbeck.probe.features import Features, extract, reads_words_alone
 from limbeck.probe.labelled import Labelled
-from limbeck.probe.result import WHOLE, Outcome, Probed
+from limbeck.probe.names import AROUND, CONTEXT, MAJORITY, WHOLE
+from limbeck.probe.result import Outcome, Probed
 from limbeck.probe.scoring import score
 from limbeck.probe.settings import ProbeSettings
 from limbeck.probe.spaces import (
@@ -50,10 +51,9 @@ from limbeck.stream.progress import Progress
 from limbeck.stream.workers import Workers
 from limbeck.tables import columns_of
 from limbeck.vectors import StaticVectors
-from limbeck.vectors.occurrences import fingerprint_file
 
-CONTEXT, AROUND, MAJORITY = "context", "P-around", "majority"
 RANDOM_LABELS, RANDOM_WEIGHTS = "random labels", "random weights"
+NOT_ALONE = "left out, the first position of a decoder has no vector and a word alone no other: give --keep-first"
 
 
 @dataclass
@@ -70,6 +70,9 @@ class Probing:
     keep_probes: bool = False
     whole: Features | None = None  # vectors of whole sentences that were read before, at these layers or at more
 
+    def __post_init__(self) -> None:
+        self.begin()
+
     @property
     def identity(self) -> dict[str, Any]:
         """All that the numbers depend on."""
@@ -79,7 +82,7 @@ class Probing:
             "text": self.data.get("fingerprint"),
             "settings": self.settings.as_dict(),
             "static": None if self.static is None else table_fingerprint(self.static.words, self.static.matrix),
-            "probes_of": None if self.probes_of is None else fingerprint_file(*self.given_probes.values()),
+            "probes_of": None if self.probes_of is None else self.probes_fingerprint,
             "keep_probes": self.keep_probes,
         }
 
@@ -104,6 +107,21 @@ class Probing:
         return found
 
     @cached_property
+    def probes_fingerprint(self) -> str:
+        """Changes with the weights of the given probes; files of the same weights may differ."""
+        weights = {
+            f"{kind}-{seed}-{name}": weight.numpy()
+            for (kind, seed), path in self.given_probes.items()
+            for name, weight in Probes.load(path)[0].weights.items()
+        }
+        return digest_of(weights)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of context that the model can be read with."""
+        return tuple(size for size in self.settings.context_size if size or reads_words_alone(self.encoder))
+
+    @cached_property
     def device(self) -> torch.device:
         return torch.device(getattr(self.encoder, "device", "cpu"))
 
@@ -118,7 +136,9 @@ class Probing:
         """Nothing tried yet; `run` begins so, and so does who wants some of the spaces alone."""
         self._state, self._kept = state, kept if self.keep_probes else None
         self._workers, self._progress = workers or Workers(), progress
-        self._notes: dict[str, str] = {}
+        self.notes: dict[str, str] = {}
+        if self.probes_of is None and self.sizes != self.settings.context_size:
+            self.notes["context 0"] = NOT_ALONE
         self.outcomes: dict[tuple[str, str, str], list[Outcome]] = {}
 
     def run(
@@ -139,7 +159,7 @@ class Probing:
             self.try_controls(whole, tables)
         tables["pieces"] = self.by_pieces(whole)
         del whole
-        for size in self.settings.context_size if self.probes_of is None else ():
+        for size in self.sizes if self.probes_of is None else ():
             features = self.extracted(size)
             for space in self.spaces(features, sized=True):
                 self.probe_space(space, str(size))
@@ -181,7 +201,7 @@ class Probing:
             if (bag := model_bag(features, level)) is not None:
                 yield bag
             else:
-                self._notes["P-model"] = "it needs the embedding table: add table to --layers"
+                self.notes["P-model and P-around"] = "left out, they need the embedding table: --layers table,..."
             if not sized and (around := surroundings(features, level)) is not None:
                 yield around
             if self.static is not None:
@@ -207,7 +227,7 @@ class Probing:
     def probe_space(self, space: Space, context: str, *, watch_training: bool = False) -> None:
         """Train probes of each kind from each start, or try those of another run, and keep what they say."""
         if space.note:
-            self._notes[f"{space.name}, context {context}"] = space.note
+            self.notes[f"{space.name}, context {context}"] = space.note
         for probe in self.settings.probes:
             for seed in self.settings.seeds:
                 make = partial(self.tried, space, probe, context, seed, watch_training)
@@ -277,6 +297,8 @@ class Probing:
                 raise InputError(f"{path}: trained on other {what}: give both runs the same data and settings.")
         if probes.dim != self.encoder.dim:
             raise InputError(f"{path}: for vectors of another width than {self.encoder.name} has.")
+        if about.get("model") != self.encoder.name:
+            self.notes["probes"] = f"trained on {about.get('model')}, tried on {self.encoder.name}"
         return probes
 
     def remembered(self, name: str, make: Callable[[], State]) -> State:
@@ -381,7 +403,7 @@ class Probing:
         for probe in self.settings.probes:
             if around := self.outcomes.get((AROUND, probe, WHOLE)):
                 tables["confidence"] += result.confidence_rows(self.outcomes[CONTEXT, probe, WHOLE], around)
-            steps = [str(size) for size in self.settings.context_size] + [WHOLE]
+            steps = [str(size) for size in self.sizes] + [WHOLE]
             for less, more in pairwise(steps):
                 if (CONTEXT, probe, less) in self.outcomes:
                     pair = self.outcomes[CONTEXT, probe, less][0], self.outcomes[CONTEXT, probe, more][0]
@@ -404,14 +426,15 @@ class Probing:
         }
 
     def facts(self) -> dict[str, Any]:
-        training = {probe: vars(self.settings.training(probe)) for probe in self.settings.probes}
+        trained = self.settings.probes if self.probes_of is None else ()
         return {
             "classes": list(self.labelled.classes),
+            "words_by": self.labelled.words_by,
             "sides": self.facts_of_sides(),
             "left_out": dict(self.labelled.left_out),
-            "notes": self._notes,
+            "notes": self.notes,
             "one_sided": one_sided(self.labelled, self.sides),
-            "training": training,
+            "training": {probe: vars(self.settings.training(probe)) for probe in trained},
             "imbalance": "no class is weighted and no row left out; data.csv has each class' share of the contexts",
             "probes_of": None if self.probes_of is None else str(self.probes_of),
             "data": dict(self.data),

@@ -243,8 +243,10 @@ def test_entities_are_scored_whole_and_over_all_sentences():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"learning_rate": 0.0}, "learning_rate"),
-        ({"batch": 0}, "batch must be at least 1"),
+        ({"learning_rate": 0.0}, "--learning-rate must lie"),
+        ({"batch": 0}, "--batch must be at least 1"),
+        ({"length": 3}, "--max-length must be at least 4"),
+        ({"max_train": 1}, "--max-train must be at least 2"),
         ({"word_piece": "lsat"}, "did you mean 'last'"),
         ({"attention_window": 2}, "tasks of words"),
     ],

@@ -28,6 +28,7 @@ from limbeck.probe.finetuning.training import CHECKPOINT_SECONDS, Curves, Loop, 
 EPOCHS = 5
 LEARNING_RATE = 5e-5
 LENGTH = 128
+OPTIONS = {"length": "max_length", "pieces": "batch_tokens"}  #: setting -> option, where that has another name
 BATCHES = {"pos": 150, "sst-2": 200, "mrpc": 350, "ner": 32}  #: Table 4 of Zhao et al. (2020)
 BATCH = 32  #: for tasks that the paper has not
 LOOKS = 5  #: at the development set in an epoch, unless said
@@ -88,9 +89,10 @@ class FinetuneSettings:
         for name, low in least.items():
             value = getattr(self, name)
             if value is not None and value < low:
-                raise UsageError(f"{name} must be at least {low}, got {value}.")
+                option = OPTIONS.get(name, name).replace("_", "-")
+                raise UsageError(f"--{option} must be at least {low}, got {value}.")
         if not 0 < self.learning_rate < 1:
-            raise UsageError(f"learning_rate must lie between 0 and 1, got {self.learning_rate}.")
+            raise UsageError(f"--learning-rate must lie between 0 and 1, got {self.learning_rate}.")
 
 
 @dataclass(frozen=True)
