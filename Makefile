@@ -62,7 +62,8 @@ reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write do
 	    --model mini-bert --max-train 600 --starts 2 --sentences 4000 --out runs/gupta2021 \
 	    $(if $(TUNED),--fine-tuned $(TUNED)) --existing resume --page docs/gupta2021.md
 	$(VENV)/bin/limbeck reproduce zhao2020 --lowercase $(if $(DATA),--data $(DATA)) \
-	    $(if $(MODEL),--model mini-bert mini-gpt2 mini-elmo $(MODEL)) --out runs/zhao2020 \
+	    $(if $(MODEL),--model mini-bert mini-gpt2 mini-elmo $(MODEL)) $(if $(STATIC),--static $(STATIC)) \
+	    --out runs/zhao2020 \
 	    --existing resume --page docs/zhao2020.md
 
 clean:  ## remove the environment, caches and builds (results in runs/ stay)
