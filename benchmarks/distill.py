@@ -56,31 +56,34 @@ def main() -> None:
     )  # fmt: skip
     workers = Workers(options.workers).start()
 
-    def whole(method: str, part: Any) -> tuple[float, Any]:
-        source = TextSource(part, teacher, "sentence", budget)
+    def source_of(part: Any) -> TextSource:
+        return TextSource(part, teacher, "sentence", budget)
+
+    def whole(method: str, part: Any) -> float:
         settings, _ = settings_of(method, {})
         with tempfile.TemporaryDirectory() as scratch, RunFolder(Path(scratch) / "vectors") as folder:
             began = time.perf_counter()
-            distill_into(folder, Subject(source, teacher), settings, workers=workers)
+            distill_into(folder, Subject(source_of(part), teacher), settings, workers=workers)
             synchronize(options.device)
-            return time.perf_counter() - began, source
+            return time.perf_counter() - began
 
     rounds: dict[str, list[dict[str, float]]] = {method: [] for method in options.methods.split(",")}
     for method in rounds:
         whole(method, take(corpus, 2_000, skip=0))  # kernels are compiled
     for turn in range(options.rounds):
         part = take(corpus, options.words, skip=turn * options.words)
+        seconds = {method: whole(method, part) for method in rounds}
+        source = source_of(part)
+        plan = survey(source, choice=EVERYTHING, workers=workers)
+        bare, _, pieces = bare_pass(source, plan, options.device, workers, both=False)
         for method, turns in rounds.items():
-            seconds, source = whole(method, part)
-            plan = survey(source, choice=EVERYTHING, workers=workers)
-            bare, _, pieces = bare_pass(source, plan, options.device, workers, both=False)
             turns.append(
                 {
-                    "ratio": bare / seconds,
-                    "words a second": plan.units / seconds,
+                    "ratio": bare / seconds[method],
+                    "words a second": plan.units / seconds[method],
                     "bare words a second": plan.units / bare,
                     "bare tokens a second": pieces / bare,
-                    "minutes for 1.28 billion words": PAPER_WORDS / (plan.units / seconds) / 60,
+                    "minutes for 1.28 billion words": PAPER_WORDS / (plan.units / seconds[method]) / 60,
                 }
             )
             told = ", ".join(f"{name} {value:,.4g}" for name, value in turns[-1].items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -27,8 +27,17 @@ def usable(vectors: torch.Tensor) -> bool:
     return vectors.device.type == "cuda" and narrow and vectors.stride(-1) == 1 and available()
 
 
+class _Kernels(NamedTuple):
+    triton: Any
+    reduce_runs: Any
+    scatter_units: Any
+    split: Any
+    attend: Any
+    add_norm: Any
+
+
 @cache
-def _compiled() -> Any:
+def _compiled() -> _Kernels:
     """The kernels, compiled on first use: Triton is not there without CUDA."""
     import triton
     import triton.language as tl
@@ -105,7 +114,22 @@ def _compiled() -> Any:
         mixed = tl.dot(weights.to(value.dtype), value) / total[:, None]
         tl.store(out + at, mixed.to(value.dtype), mask=inside)
 
-    return triton, reduce_runs, scatter_units, split, attend
+    @triton.jit
+    def add_norm(x, other, weight, bias, out, n, d, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """Layer normalisation of x + other."""
+        row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+        column = tl.arange(0, BLOCK)
+        inside = (row < n)[:, None] & (column < d)[None, :]
+        at = row[:, None] * d + column[None, :]
+        values = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+        values += tl.load(other + at, mask=inside, other=0.0).to(tl.float32)
+        values = tl.where(inside, values - (tl.sum(values, axis=1) / d)[:, None], 0.0)
+        values *= tl.rsqrt(tl.sum(values * values, axis=1) / d + eps)[:, None]
+        values *= tl.load(weight + column, mask=column < d, other=0.0).to(tl.float32)[None, :]
+        values += tl.load(bias + column, mask=column < d, other=0.0).to(tl.float32)[None, :]
+        tl.store(out + at, values.to(out.dtype.element_ty), mask=inside)
+
+    return _Kernels(triton, reduce_runs, scatter_units, split, attend, add_norm)
 
 
 def reduce_runs(x: torch.Tensor, starts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -113,30 +137,33 @@ def reduce_runs(x: torch.Tensor, starts: torch.Tensor) -> tuple[torch.Tensor, to
 
     x is (layers, n, d), contiguous; run r holds the rows from starts[r] to starts[r + 1].
     """
-    triton, kernel, _, _, _ = _compiled()
+    kernels = _compiled()
     layers, n, d = x.shape
     runs = len(starts) - 1
     norms = torch.empty(layers, n, dtype=torch.float32, device=x.device)
     sums = torch.empty(layers, runs, d, dtype=torch.float32, device=x.device)
     units = torch.empty_like(sums)
-    kernel[(runs, layers)](x, starts, norms, sums, units, n, d, runs, BLOCK=triton.next_power_of_2(d), num_warps=4)
+    block = kernels.triton.next_power_of_2(d)
+    kernels.reduce_runs[(runs, layers)](x, starts, norms, sums, units, n, d, runs, BLOCK=block, num_warps=4)
     return norms, sums, units
 
 
 def scatter_units(table: torch.Tensor, ids: torch.Tensor, x: torch.Tensor, norms: torch.Tensor) -> None:
     """Add x/‖x‖ to the rows `ids` of table (layers, rows, d), in place; ids below 0 are passed over."""
-    triton, _, kernel, _, _ = _compiled()
+    kernels = _compiled()
     layers, n, d = x.shape
-    kernel[(n, layers)](table, ids, x, norms, n, d, table.shape[1], BLOCK=triton.next_power_of_2(d), num_warps=4)
+    block = kernels.triton.next_power_of_2(d)
+    kernels.scatter_units[(n, layers)](table, ids, x, norms, n, d, table.shape[1], BLOCK=block, num_warps=4)
 
 
 def split(x: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """x − shift as high + low, two bfloat16 tensors (about 16 bits together); shift is (layers, d) in float32."""
-    triton, _, _, kernel, _ = _compiled()
+    kernels = _compiled()
     layers, n, d = x.shape
     high = torch.empty(layers, n, d, dtype=torch.bfloat16, device=x.device)
     low = torch.empty_like(high)
-    kernel[(n, layers)](x, shift, high, low, n, d, BLOCK=triton.next_power_of_2(d), num_warps=4)
+    block = kernels.triton.next_power_of_2(d)
+    kernels.split[(n, layers)](x, shift, high, low, n, d, BLOCK=block, num_warps=4)
     return high, low
 
 
@@ -147,13 +174,29 @@ def attend(
 
     Text t holds the pieces from starts[t] to starts[t + 1], at most `SHORT` of them.
     """
-    triton, *_, kernel = _compiled()
+    kernels = _compiled()
     out = torch.empty_like(q)
     _, heads, d = q.shape
-    length = max(16, triton.next_power_of_2(longest))
-    block = max(16, triton.next_power_of_2(d))
+    length = max(16, kernels.triton.next_power_of_2(longest))
+    block = max(16, kernels.triton.next_power_of_2(d))
     warps = {16: 1, 32: 2, 64: 4}.get(length, 8)
-    kernel[(len(starts) - 1, heads)](
+    kernels.attend[(len(starts) - 1, heads)](
         q, k, v, out, starts, scale, heads * d, d, LENGTH=length, BLOCK=block, num_warps=warps
+    )  # fmt: skip
+    return out
+
+
+def add_norm(
+    x: torch.Tensor, other: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float
+) -> torch.Tensor:
+    """Layer normalisation of x + other, whose rows are contiguous: read once where two operations read twice."""
+    kernels = _compiled()
+    out = torch.empty_like(x)
+    d = x.shape[-1]
+    n = x.numel() // d
+    block = kernels.triton.next_power_of_2(d)
+    rows = max(1, 4096 // block)
+    kernels.add_norm[(kernels.triton.cdiv(n, rows),)](
+        x, other, weight, bias, out, n, d, eps, ROWS=rows, BLOCK=block, num_warps=8
     )  # fmt: skip
     return out

@@ -88,6 +88,7 @@ def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path
     )  # fmt: skip
     assert status == 0, told
     assert "mini-bert: sts-b" in told
+    assert "600 draws, raised from 30 for Holm's correction over all 12 comparisons" in " ".join(said.split())
     scores = read_csv(out / "scores.csv")
     kinds = zip(scores["metric"], scores["aggregation"], scores["subset"], strict=True)
     mains = [row for row, kind in enumerate(kinds) if kind == ("spearman", "pooled", "")]
@@ -479,11 +480,13 @@ def test_many_comparisons_can_be_significant() -> None:
     assert max(row["p_holm"] for row in rows) < 0.05
     assert min(row["p"] for row in rows) == pytest.approx(2 / (45 * 50 + 1))
     assert 45 * 2 / 1001 > 0.05, "what it would be with the draws of intervals"
-    told = comparison_table(rows, "good", len(rows)).title
-    assert "2,250 draws" in told
+    told = comparison_table(rows, "good", len(rows), asked=1000).title
+    assert "2,250 draws, raised from 1,000 for Holm's correction over all 45 comparisons" in told
     assert "leaves none below" not in told
     few = [{**row, "draws": 1000} for row in rows]
-    assert "which leaves none below 0.09: more --draws would" in comparison_table(few, "good", len(rows)).title
+    told = comparison_table(few, "good", len(rows), asked=1000).title
+    assert "which leaves none below 0.09: more --draws would" in told
+    assert "raised" not in told
 
 
 def test_means_are_of_one_metric() -> None:
@@ -562,7 +565,7 @@ def test_comparisons_say_how_many_pairs_they_share(run: Run, data: Path, vectors
     nothing = {"task": "t", "target": "x", "draws": 10, "n": 0} | dict.fromkeys(
         ("difference", "low", "high", "p", "p_holm"), float("nan")
     )
-    cells = [next(iter(column.cells)) for column in comparison_table([nothing], "y", 1).columns]
+    cells = [next(iter(column.cells)) for column in comparison_table([nothing], "y", 1, asked=1).columns]
     assert cells == ["t", "x", "-", "-", "0", "-", "-"]
     assert re.search(r"made\.vec +│ +[+-]\d\.\d{3} +│ +\[.*\] +│ +4 +│", after)
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 from limbeck.corpus.vocabulary import Vocabulary, punctuation_only
 
 
-@pytest.mark.parametrize("words", [[], ["the"], ["the", "東京", "", "e\u0301", "a\x00b", "\udc80"]])
+@pytest.mark.parametrize("words", [[], [""], ["the"], ["the", "a"], ["the", "東京", "", "e\u0301", "a\x00b", "\udc80"]])
 def test_arrays_and_back(words: list[str]) -> None:
     counts = np.arange(len(words)) + 5
     vocabulary = Vocabulary(words, counts, counts - 4)
     arrays = vocabulary.to_arrays()
     assert all(array.dtype.kind in "iu" for array in arrays.values())
-    back = Vocabulary.from_arrays(arrays)
-    assert back.words == words
-    np.testing.assert_array_equal(back.counts, counts)
-    np.testing.assert_array_equal(back.contexts, counts - 4)
+    for back in (Vocabulary.from_arrays(arrays), pickle.loads(pickle.dumps(vocabulary))):
+        assert back.words == words
+        np.testing.assert_array_equal(back.counts, counts)
+        np.testing.assert_array_equal(back.contexts, counts - 4)
 
 
 def test_ids() -> None:

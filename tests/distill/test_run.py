@@ -386,7 +386,20 @@ def test_dry_run_says_words_time_memory_and_disk(run: Run, model: Path, text: Pa
     assert status == 0
     for part in ("20 followed", "of memory", "of disk", "words a second"):
         assert part in said
+    assert "are to have a vector" not in said  # all that are followed
     assert list(tmp_path.iterdir()) == []
+
+
+def test_words_that_are_read_beside_a_short_list_are_told(run: Run, model: Path, text: Path, tmp_path: Path):
+    words = tmp_path / "words.txt"
+    words.write_text("river\nzebra\n", encoding="utf-8")  # of the text's 20 words the first
+    given = ("--model", model, "--corpus", text, "--words", words, "--out", tmp_path / "v")
+    status, said, err = run(*given)
+    assert status == 0
+    assert "2 words are to have a vector; 19 frequent ones of the text are read to compare them with" in err
+    assert "2 words × 16 dimensions" in said
+    _, said, _ = run(*given, "--method", "average", "--dry-run", "--quiet")
+    assert "\n2 words are to have a vector\n" in said  # none to compare with
 
 
 def test_kept_vectors_on_the_command_line(run: Run, model: Path, text: Path, tmp_path: Path):

@@ -45,6 +45,18 @@ def test_a_row_gives_what_padding_gives(kind: str, settings: dict[str, Any]) -> 
     encoder._packs = True
     torch.testing.assert_close(encoder.forward(batch), want, rtol=1e-4, atol=1e-5)
     assert encoder._model.config._attn_implementation == "sdpa"  # as it was
+    assert not any("forward" in vars(module) for module in encoder._model.modules())
+
+
+@pytest.mark.parametrize(("kind", "layers"), [("bert", 2), ("roberta", 2), ("electra", 2), ("distilbert", 0)])
+def test_layers_add_and_normalise_at_once(kind: str, layers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice a layer, where the model has a module for it."""
+    encoder = made(kind)
+    usual, calls = packed._add_and_norm, []
+    monkeypatch.setattr(packed, "_add_and_norm", lambda *given: calls.append(given) or usual(*given))
+    encoder._packs = True
+    encoder.forward(encoder.prepare(story()))
+    assert len(calls) == 2 * layers
 
 
 def test_models_that_would_read_other_texts_are_not_given_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,3 +128,17 @@ def test_kernels_attend_within_each_text(lengths: tuple[int, ...], scaling: floa
     there = [each.to("cuda", torch.bfloat16) for each in (q, k, v)]
     got, _ = packed._attention(None, *there, None, row_starts=starts.cuda(), **how)
     torch.testing.assert_close(got.float().cpu(), want, rtol=0.03, atol=0.03)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(("n", "d"), [(1, 24), (1000, 768), (7, 1024), (3, 5000)])
+def test_a_kernel_adds_and_normalises(n: int, d: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, other = (3 * torch.randn(1, n, d, generator=generator) + 1 for _ in range(2))
+    weight, bias = (torch.randn(d, generator=generator) for _ in range(2))
+    there = [each.to("cuda", torch.bfloat16) for each in (x, other, weight, bias)]
+    x, other, weight, bias = (each.double().cpu() for each in there)  # as they were rounded
+    want = torch.nn.functional.layer_norm(x + other, (d,), weight, bias, 1e-6)
+    got = kernels.add_norm(there[0], there[1], there[2], there[3], 1e-6)
+    torch.testing.assert_close(got.double().cpu(), want, rtol=0.005, atol=1e-4)

@@ -271,7 +271,7 @@ def test_controls_of_the_other_sections(page: Any) -> None:
     claims = page.locator("#findings .claims > li")
     assert claims.count() == 3
     described = claims.nth(2).inner_text()  # a figure to be looked at: the reason alone
-    assert "drawn; the paper gives no numbers" in described
+    assert "the paper prints no numbers to judge it by, so it is only drawn" in described
     assert not re.search("cannot be shown|rule and numbers", described)
     page.locator("#findings select").select_option("not held")
     assert claims.count() == 1
@@ -581,11 +581,11 @@ def _paper(path: Path) -> Path:
             "id": "F3",
             "kind": "figure",
             "claim": "curves",
-            "rule": "the paper gave numbers",
+            "rule": "the paper printed the figure in numbers",
             "verdict": "cannot be shown",
         },
     ]
-    claims[2]["why"] = "drawn; the paper gives no numbers"
+    claims[2]["why"] = "the paper prints no numbers to judge it by, so it is only drawn"
     told = {"paper": {"id": "p1999", "title": "A paper", "citation": "A. Author"}, "findings": claims}
     (path / "findings.json").write_text(json.dumps(told))
     (path / "spaces").mkdir()

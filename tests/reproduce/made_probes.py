@@ -11,9 +11,9 @@ import numpy as np
 
 from limbeck.analyze.result import columns_of
 from limbeck.probe.names import CONTEXT, WHOLE
+from limbeck.reproduce.parts import Part
 from limbeck.reproduce.probe_subjects import AVERAGE, NEW, SAME, ProbedModel
 from limbeck.reproduce.probe_wanted import TASKS
-from limbeck.reproduce.space_subjects import Part
 
 LAYERS = ("table", "0", "1", "2", "3", "4", "5", "6")
 DRAWS = 100

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from limbeck.analyze.result import columns_of
-from limbeck.reproduce.space_subjects import Part, Row, SpaceModel
+from limbeck.reproduce.parts import Part, Row
+from limbeck.reproduce.space_subjects import SpaceModel
 
 SETS = ("sts12", "sts-b", "sick-r")
 TASKS = ("rte", "boolq")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from limbeck.analyze.result import columns_of
+from limbeck.reproduce.parts import Part
 from limbeck.reproduce.published_static import SETS
-from limbeck.reproduce.space_subjects import Part
 from limbeck.reproduce.static_subjects import MEAN, Parent
 
 #: file of a word-similarity task -> highest score

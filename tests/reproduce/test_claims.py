@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from made_runs import MadeRun, graded_words, plain_words, split_words
 
+from limbeck.cli.reproduce_findings import held
 from limbeck.reproduce import published
 from limbeck.reproduce.estimates import Verdict
 from limbeck.reproduce.ethayarajh2019 import MINIATURES, PAPER
@@ -390,6 +391,17 @@ def test_reasons_name_the_models_that_differ(runs: Callable[[Case], list[Subject
     assert "bert held: 0.150" in found.why
     assert "gpt-2 not held: 0.450" in found.why
     assert "elmo cannot be shown: layer 1 has no value" in found.why
+
+
+def test_a_reason_that_models_share_is_told_once(runs: Callable[[Case], list[Subject]]) -> None:
+    unknown = float("nan")
+    several = (
+        *(curve(one, "anisotropy", 0.1, unknown, 0.3, 0.4, 0.5) for one in (BERT, GPT2)),
+        curve(ELMO, "anisotropy", 0.5, unknown, 0.6),
+    )
+    found = judge(CLAIMS["F1.higher"], runs(Case(UNSHOWN, several)))
+    assert found.why == "bert, gpt-2 and elmo: layer 1 has no value"
+    assert held(found) == "cannot be shown: layer 1 has no value"
 
 
 def test_what_anisotropy_adjusts_has_its_interval_too(tmp_path: Path) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import tiny_models
+from commands import MARKS, Run, check_schema, draw_only, runner
 from made import WORDS, sentences
 from made_static import write_sets
 
@@ -24,10 +22,7 @@ from limbeck.reproduce import PAPERS, paper_named
 from limbeck.reproduce.results import evaluate
 from limbeck.reproduce.text import count_senses, default_corpus
 
-ROOT = Path(__file__).resolve().parents[2]
 MADE = sentences(200, documents=12)
-MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -61,25 +56,13 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than all the rest, and has tests of its own."""
     monkeypatch.setattr("limbeck.report.draw", lambda folders, out: out.mkdir(parents=True))
-    some = {name: paper.PAPER.figures[name] for name in ("anisotropy", "words")}
-    monkeypatch.setattr(paper, "PAPER", replace(paper.PAPER, figures=some, captions=dict.fromkeys(some, "A figure")))
+    draw_only(monkeypatch, paper, "anisotropy", "words")
     monkeypatch.setattr("limbeck.reproduce.statistics.REPLICATES", 50)
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Status, standard output and standard error of a command."""
-
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        try:
-            status = main([str(argument) for argument in ("reproduce", *arguments)])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return runner(capsys)
 
 
 def test_the_whole_command(run: Run, models: list[Path], text: Path, tmp_path: Path) -> None:
@@ -130,24 +113,6 @@ def test_the_whole_command(run: Run, models: list[Path], text: Path, tmp_path: P
     status, said, err = run(*given)
     assert (status, said) == (1, "")
     assert err == f"limbeck: {out}: it already holds findings: --existing resume or replace, or another --out.\n"
-
-
-def check_schema(found: dict[str, Any]) -> None:
-    """docs/files.md tells of every key, and of no other."""
-    told = (ROOT / "docs" / "files.md").read_text(encoding="utf-8").split("## Reproductions")[1].split("\n## ")[0]
-    for title, item in (("findings.json", found), ("a finding", found["findings"][1])):
-        table = re.split(rf"\| key of `?{title}`? ", told)[1].split("\n\n")[0]
-        keys = {key for row in table.splitlines()[2:] for key in re.findall(r"`(\w+)`", row.split("|")[1])}
-        assert keys == set(item)
-    assert set(found["models"][0]) <= set(re.findall(r"`(\w+)`", told))
-    for finding in found["findings"]:
-        assert finding["verdict"] in ("held", "not held", "too close to call", "cannot be shown")
-        assert finding["why"]
-        assert finding["preset"] == "corrected"
-        for judged in finding["models"].values():
-            assert {"verdict", "why"} <= set(judged) <= {"verdict", "why", "numbers", "words", "curve"}
-            for number in judged.get("numbers", {}).values():
-                assert set(number) == {"value", "low", "high"}
 
 
 def test_a_schema_that_is_wrong_is_found() -> None:

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import tiny_models
+from commands import MARKS, Run, check_schema, draw_only, runner
 from made import WORDS, as_prose, sentences
 from made_tables import write_sets
 from safetensors.numpy import save_file
-from test_command import check_schema
 
 import limbeck.reproduce.bis2021 as paper
-from limbeck import StaticVectors
 from limbeck.cli import main
-
-MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
-
-
-@pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("vectors") / "made.txt"
-    StaticVectors(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), 6)) + 1.0).save(path)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +26,12 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than all the rest, and has tests of its own."""
-    some = {name: paper.PAPER.figures[name] for name in ("shift", "sphere")}
-    monkeypatch.setattr(paper, "PAPER", replace(paper.PAPER, figures=some, captions=dict.fromkeys(some, "A figure")))
+    draw_only(monkeypatch, paper, "shift", "sphere")
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        try:
-            status = main([str(argument) for argument in ("reproduce", "bis2021", *arguments)])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return runner(capsys, "bis2021")
 
 
 def test_the_whole_command(run: Run, model: Path, vectors: Path, text: Path, tmp_path: Path) -> None:

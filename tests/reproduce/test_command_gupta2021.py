@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import tiny_models
+from commands import MARKS, Run, check_schema, draw_only, runner
 from made import WORDS, as_jsonl, sentences
 from made_static import write_sets
-from test_command import check_schema
 
 import limbeck.reproduce.gupta2021 as paper
-from limbeck import StaticVectors
 from limbeck.cli import main
 from limbeck.probe.finetuning import FinetuneSettings
 from limbeck.reproduce import static_measures
 from limbeck.run.finetune import finetune
 from limbeck.tables import read_csv
-
-MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
-
-
-@pytest.fixture(scope="module")
-def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("vectors") / "made.txt"
-    StaticVectors(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), 6)) + 1.0).save(path)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -49,22 +29,12 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than all the rest; one figure is enough here."""
-    some = {name: paper.PAPER.figures[name] for name in ("similarity",)}
-    monkeypatch.setattr(paper, "PAPER", replace(paper.PAPER, figures=some, captions=dict.fromkeys(some, "A figure")))
+    draw_only(monkeypatch, paper, "similarity")
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        try:
-            status = main([str(argument) for argument in ("reproduce", "gupta2021", *arguments)])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return runner(capsys, "gupta2021")
 
 
 def test_the_whole_command(
@@ -85,6 +55,7 @@ def test_the_whole_command(
         "bert",
         "similarity.csv",
         "similarity-differences.csv",
+        "similarity-existing.csv",
         "size.csv",
         "contexts.csv",
         "contexts-differences.csv",
@@ -93,7 +64,7 @@ def test_the_whole_command(
     check_schema(found)
     assert [one["kind"] for one in found["models"]] == ["BERT", "word vectors"]
     findings = {one["id"]: one for one in found["findings"]}
-    for name in ("T3.ase", "T3.baselines", "T3.existing", "T3.paragraph", "E2.context", "E3.without", "E3.masked"):
+    for name in ("T3.ase", "T3.baselines", "T3.existing", "T3.paragraph", "E2.context", "E4.paragraph", "E3.masked"):
         assert findings[name]["verdict"] != "cannot be shown", (name, findings[name]["why"])
     assert "made.txt" not in findings["T3.ase"]["models"]
     assert "give the folder" in findings["T4"]["why"] or "files of known tasks" in findings["T4"]["why"]

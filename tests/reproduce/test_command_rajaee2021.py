@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import tiny_models
+from commands import MARKS, Run, check_schema, draw_only, runner
 from made import as_prose, sentences
-from test_command import check_schema
 
 import limbeck.reproduce.rajaee2021 as paper
 import limbeck.reproduce.space_wanted as wanted
 from limbeck.cli import main
 
-MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
-Run = Callable[..., tuple[int, str, str]]
 WORDS = "the river rose and a lamp of copper fell in sand house old cellar kettle story winter".split()
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
 
 
 @pytest.fixture(scope="module")
@@ -74,24 +65,14 @@ def _treebank() -> str:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing has tests of its own, and a tiny model needs less than --quick has."""
-    some = {name: paper.PAPER.figures[name] for name in ("layers",)}
-    monkeypatch.setattr(paper, "PAPER", replace(paper.PAPER, figures=some, captions=dict.fromkeys(some, "A figure")))
+    draw_only(monkeypatch, paper, "layers")
     tiny = replace(wanted.QUICK, points=400, sample=400, clusters=(2, 3), components=(1, 2), groups=6)
     monkeypatch.setattr(wanted, "QUICK", tiny)
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        try:
-            status = main([str(argument) for argument in ("reproduce", "rajaee2021", *arguments)])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return runner(capsys, "rajaee2021")
 
 
 def test_the_whole_command(run: Run, model: Path, text: Path, data: Path, tmp_path: Path) -> None:

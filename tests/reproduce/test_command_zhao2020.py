@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
+from commands import MARKS, Run, check_schema, draw_only, runner
 from made_probes import write_labelled, write_tasks
-from test_command import check_schema
 
 import limbeck.reproduce.zhao2020 as paper
 from limbeck.cli import main
@@ -21,15 +18,8 @@ from limbeck.reproduce.probe_wanted import Wanted
 from limbeck.run.probing import Probing
 from limbeck.tables import read_csv
 
-MARKS = "mine\n<!-- begin generated: {0} -->\n<!-- end generated: {0} -->\nmine too\n"
 SMALL = ("--quick", "--hidden", 4, "--epochs", 2, "--max-contexts", 2, "--context-size", "0,4",
          "--attention-window", "0", "--steps", 2, "--starts", 2, "--tasks", "pos,sst2")  # fmt: skip
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +30,12 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than all the rest; one figure is enough here."""
-    some = {name: paper.PAPER.figures[name] for name in ("windows",)}
-    monkeypatch.setattr(paper, "PAPER", replace(paper.PAPER, figures=some, captions=dict.fromkeys(some, "A figure")))
+    draw_only(monkeypatch, paper, "windows")
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: Any) -> tuple[int, str, str]:
-        capsys.readouterr()
-        try:
-            status = main([str(argument) for argument in ("reproduce", "zhao2020", *arguments)])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return runner(capsys, "zhao2020")
 
 
 def test_the_whole_command(run: Run, model: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

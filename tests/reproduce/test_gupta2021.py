@@ -5,18 +5,27 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made import WORDS
 from made_static import made_parent
+from scipy.spatial.distance import cosine
 from scipy.stats import spearmanr
 from sklearn.metrics import f1_score
 
 from limbeck.analyze.result import columns_of
-from limbeck.distill.baselines import Settings
+from limbeck.corpus import Corpus
+from limbeck.corpus.vocabulary import Vocabulary
+from limbeck.distill.baselines import BASELINES, Settings, train_baseline
+from limbeck.distill.settings import DistillSettings
+from limbeck.distill.wordlist import choose_words
+from limbeck.distill.x2static import word_source
 from limbeck.errors import InputError
+from limbeck.evaluate.classifying import convolve
 from limbeck.evaluate.task import Pairs
 from limbeck.reproduce import paper_named
 from limbeck.reproduce import published_static as published
@@ -25,16 +34,27 @@ from limbeck.reproduce.findings import judge
 from limbeck.reproduce.least_f1 import least_macro_f1
 from limbeck.reproduce.markdown import block_names, blocks
 from limbeck.reproduce.pages import blocks_of, read_page
+from limbeck.reproduce.parts import Part, columns_of_models
 from limbeck.reproduce.results import draw_figures, try_on
-from limbeck.reproduce.space_subjects import Part
+from limbeck.reproduce.static_baselines import BaselineJob, TrainBaseline, known_of
 from limbeck.reproduce.static_class_rules import classifies_a_little_better, classifies_better, frozen_better
+from limbeck.reproduce.static_classify import Networks
 from limbeck.reproduce.static_curve_rules import ahead_or_growing, better_context, saturates
 from limbeck.reproduce.static_finetuned import Tuned, check_parents, read_tuned, with_tuned
+from limbeck.reproduce.static_gather import find_sentence_tasks, words_of_sets
 from limbeck.reproduce.static_rules import a_little_better, beats, beats_files, beats_trained, low_layers_best
-from limbeck.reproduce.static_scores import all_pair_values, cosines_of, difference_rows, scoreboard
+from limbeck.reproduce.static_scores import (
+    WordSets,
+    all_pair_values,
+    cosines_of,
+    difference_rows,
+    existing_rows,
+    scoreboard,
+)
 from limbeck.reproduce.static_subjects import (
     AVERAGE,
     BEST,
+    EXISTING,
     FINE_TUNED,
     FROZEN,
     MEAN,
@@ -44,8 +64,10 @@ from limbeck.reproduce.static_subjects import (
     SENTENCE,
     SKIPGRAM,
     Parent,
-    columns_of_parents,
 )
+from limbeck.run.distill import EVERYTHING
+from limbeck.stream import survey
+from limbeck.stream.workers import Pool
 from limbeck.vectors import StaticVectors
 
 PAPER = paper_named("gupta2021")
@@ -92,7 +114,7 @@ def test_the_papers_claims_are_held_by_the_papers_numbers() -> None:
 
 
 def test_every_row_of_the_paper_is_there() -> None:
-    assert {name.split(".")[0] for name in CLAIMS} == {"T1", "T2", "T3", "F1", "T4", "T5", "E2", "E3"}
+    assert {name.split(".")[0] for name in CLAIMS} == {"T1", "T2", "T3", "F1", "T4", "T5", "E2", "E3", "E4"}
     assert not [name for name, claim in CLAIMS.items() if claim.pending]
 
 
@@ -157,6 +179,36 @@ def test_all_are_scored_on_the_pairs_that_all_know() -> None:
     assert [row["set"] for row in rows] == ["rg-65", "rw", MEAN]
 
 
+def test_existing_vectors_are_compared_on_the_pairs_that_both_know() -> None:
+    words = [f"w{i}" for i in range(30)]
+    generator = np.random.default_rng(3)
+    ours = StaticVectors(words[:25], generator.normal(size=(25, 5)))
+    theirs = StaticVectors(words[3:], generator.normal(size=(27, 4)))
+    sets = {"rg-65": made_pairs(words, 90)}
+    rows = existing_rows(("x", ""), cosines_of(ours, sets), {"their.bin": theirs}, sets, seed=0)
+    pairs = sets["rg-65"]
+    both = [i for i in range(90) if all(word in ours and word in theirs for word in (pairs.first[i], pairs.second[i]))]
+
+    def spearman(vectors: StaticVectors) -> float:
+        cosines = [1 - cosine(vectors[pairs.first[i]], vectors[pairs.second[i]]) for i in both]
+        return float(spearmanr(cosines, pairs.gold[both]).statistic)
+
+    assert [row["set"] for row in rows] == ["rg-65", MEAN]
+    for row in rows:
+        assert (row["file"], row["n"], row["total"]) == ("their.bin", len(both), 90)
+        assert (row["own"], row["other"]) == pytest.approx((spearman(ours), spearman(theirs)), abs=1e-6)
+        assert row["value"] == pytest.approx(row["own"] - row["other"])
+        assert row["low"] < row["value"] < row["high"]
+
+
+def test_words_of_files_are_lower_cased_and_the_first_of_those_alike_counts() -> None:
+    matrix = np.arange(8.0).reshape(4, 2)
+    sets = WordSets({"rg-65": Pairs("rg-65", "wordsim", ["Tea"], ["night"], np.ones(1))}, {})
+    found = words_of_sets(StaticVectors(["TEA", "tea", "other", "Night"], matrix), sets)
+    assert found.words == ["tea", "night"]
+    assert found.matrix.tolist() == matrix[[0, 3]].tolist()
+
+
 def test_a_set_of_few_pairs_is_not_scored() -> None:
     words = [f"w{i}" for i in range(10)]
     vectors = StaticVectors(words, np.random.default_rng(0).normal(size=(10, 3)))
@@ -204,11 +256,28 @@ def test_a_little_better_is_neither_worse_nor_much_better() -> None:
 def test_baselines_and_files() -> None:
     parent = made_parent(scores=SCORES, differences={(PARAGRAPH, SKIPGRAM): (0.06, 0.01)})
     assert beats_trained(PARAGRAPH).judge(parent, []).verdict is Verdict.HELD  # type: ignore[misc]
-    better = made_parent("file", scores={("file", ""): 0.7}, family="word vectors")
-    worse = made_parent("file", scores={("file", ""): 0.2}, family="word vectors")
+    better = made_parent("better", scores={("file", ""): 0.1}, family="word vectors")
+    worse = made_parent("worse", scores={("file", ""): 0.9}, family="word vectors")
+    parent = beside_files(parent, {"better": -0.2, "worse": 0.3})  # on the same pairs, whatever each scores on its own
     rule = beats_files(PARAGRAPH)
     assert rule.judge(parent, [parent, worse]).verdict is Verdict.HELD  # type: ignore[misc]
-    assert rule.judge(parent, [parent, worse, better]).verdict is Verdict.NOT_HELD  # type: ignore[misc]
+    found = rule.judge(parent, [parent, worse, better])  # type: ignore[misc]
+    assert found.verdict is Verdict.NOT_HELD
+    assert "0.510 against better 0.710 (difference −0.200 ± 0.010) on 40 pairs" in found.why
+    printed = replace(parent, account={})  # the paper's: scores alone
+    assert rule.judge(printed, [printed, worse]).verdict is Verdict.NOT_HELD  # type: ignore[misc]
+    assert rule.judge(printed, [printed, better]).verdict is Verdict.HELD  # type: ignore[misc]
+
+
+def beside_files(parent: Parent, ahead: dict[str, float]) -> Parent:
+    rows = [
+        {"file": name, "method": PARAGRAPH, "set": MEAN, "value": value, "low": value - 0.01, "high": value + 0.01,
+         "own": 0.51, "other": 0.51 - value, "n": 40, "total": 60}
+        for name, value in ahead.items()
+    ]  # fmt: skip
+    part = parent.part("similarity")
+    whole = replace(part, tables={**part.tables, EXISTING: columns_of(rows)})
+    return replace(parent, parts={**parent.parts, "similarity": whole})
 
 
 def with_epochs(parent: Parent, ours: int, theirs: int) -> Parent:
@@ -337,7 +406,7 @@ def test_what_is_missing_is_told() -> None:
 
 
 def test_tables_of_all_parents() -> None:
-    found = columns_of_parents([made_parent("a", scores=SCORES), made_parent("b", scores=SCORES)])
+    found = columns_of_models([made_parent("a", scores=SCORES), made_parent("b", scores=SCORES)])
     assert set(found) == {"similarity.csv", "similarity-differences.csv"}
     assert set(found["similarity.csv"]["model"]) == {"a", "b"}
 
@@ -401,7 +470,7 @@ def test_runs_on_a_task_are_averaged_and_those_of_other_parents_left_out() -> No
     one = with_tuned(whole_parent(), "p", [tuned("cr", 0.6)])
     table = blocks(try_on(PAPER, [one]), figures="f")["table-4"]
     assert f"| made | {METHODS[FINE_TUNED]} | 50.0 / 60.0 | – | – |" in table  # no mean over other tasks
-    assert "finetuned.csv" in columns_of_parents([one])
+    assert "finetuned.csv" in columns_of_models([one])
 
 
 def test_folders_that_are_no_fine_tuned_parents(tmp_path: Path) -> None:
@@ -459,6 +528,67 @@ def whole_parent() -> Parent:
         "source": {"corpus": {"paths": ["a/t.txt"]}},
     }
     return replace(parent, parts={**parent.parts, "contexts": made, "classify": part}, account=account)
+
+
+def test_tables_5_and_6_have_ours_and_the_printed() -> None:
+    made = blocks(try_on(PAPER, [whole_parent()]), figures="f")
+    assert "| made | X2Static, paragraph | 2 | 50.0 ± 1.0 | 70.0 ± 1.0 |" in made["table-5"]
+    assert "| *printed* | *GPT-2-12 paragraph* | 6 | 68.4 ± 0.2 | 80.0 ± 0.4 |" in made["table-5"]
+    assert "| made | 2 | 2 | 2 | 2 | 2 | 2 | 2 |" in made["table-6"]
+    assert "| *RoBERTa-24, printed* | 8 | 6 | 18 | 9 | 9 | 9 | 24 |" in made["table-6"]
+
+
+def test_one_run_has_no_deviation() -> None:
+    parent = classified_parent(whole_parent(), {PARAGRAPH: 0.5}, {})
+    rows = [{**row, "runs": 1, "f1_deviation": math.nan} for row in parent.part("classify").rows("scores")]
+    parent = replace(parent, parts={"classify": Part({"scores": columns_of(rows)})})
+    assert (
+        "| made | X2Static, paragraph | 1 | 50.0 | 50.0 ± 1.0 |"
+        in blocks(try_on(PAPER, [parent]), figures="f")["table-5"]
+    )
+
+
+# --- what processes of their own do --------------------------------------------------------------------
+
+
+def test_baselines_that_travel_are_those_that_do_not() -> None:
+    corpus = Corpus.from_sentences([["green", "tea", "night"], ["black", "tea", "train"], ["green", "night"]] * 30)
+    source = word_source(corpus)
+    plan = choose_words(
+        survey(source, choice=EVERYTHING, deduplicate=False, progress=False), DistillSettings(), fold=True
+    )[0]
+    settings = Settings(dim=4, epochs=1, subsampling=1.0)
+    job = pickle.loads(pickle.dumps(BaselineJob(TrainBaseline(corpus, plan, settings, ["tea", "teapot"]))))
+    made = {one.method: one for one in job(Pool())}
+    assert list(made) == list(BASELINES)
+    for method, one in made.items():
+        alone = train_baseline(method, corpus, plan, settings)
+        assert one.vectors is not None
+        assert np.array_equal(one.vectors.matrix, alone.matrix)
+        assert (one.unseen is None) == (alone.unseen is None)
+        if alone.unseen is not None:
+            look_up = known_of(one.unseen)
+            assert np.array_equal(look_up("teapot"), alone.unseen(["teapot"])[0])
+            assert look_up("tea") is None  # in the vocabulary
+    nothing = replace(job.train, plan=replace(plan, vocabulary=Vocabulary(["nowhere"], [1], [1])))
+    assert nothing("cbow").missing.startswith("The text must hold words of the vocabulary")
+
+
+def test_networks_that_travel_are_those_that_do_not(tmp_path: Path) -> None:
+    made = tmp_path / "TREC"
+    made.mkdir()
+    lines = [f"{kind}:x the {word} ?" for word in WORDS for kind in ("HUM", "LOC")]
+    for name in ("train_5500.label", "TREC_10.label"):
+        (made / name).write_text("\n".join(lines), encoding="latin-1")
+    tasks, _ = find_sentence_tasks(tmp_path)
+    generator = np.random.default_rng(0)
+    vectors = {name: StaticVectors(WORDS, generator.normal(size=(len(WORDS), 3))) for name in ("a", "b")}
+    networks = Networks(vectors, tasks, starts=1, max_train=12, seed=0, device="cpu")
+    travelled = pickle.loads(pickle.dumps(networks))
+    assert travelled.units == [("a", "trec"), ("b", "trec")]
+    for (method, task), found in zip(travelled.units, travelled(Pool()), strict=True):
+        alone = convolve(tasks[task], vectors[method], starts=1, max_train=12, seed=0, device="cpu")
+        assert np.array_equal(found.predictions, alone.predictions)
 
 
 def test_methods_of_one_size_differ_in_their_markers() -> None:

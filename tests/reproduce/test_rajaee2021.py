@@ -21,20 +21,13 @@ from limbeck.reproduce.estimates import Verdict
 from limbeck.reproduce.findings import Finding, judge, judge_all
 from limbeck.reproduce.markdown import block_names, blocks, findings_page
 from limbeck.reproduce.pages import read_page
+from limbeck.reproduce.parts import Part, Row, columns_of_models, keep_part, kept_part
 from limbeck.reproduce.published_spaces import TABLE_1, TABLE_2, TABLE_3, TABLE_5, TABLE_6, is_own_model
 from limbeck.reproduce.results import draw_figures, try_on
 from limbeck.reproduce.space_data import Data, some_pairs
 from limbeck.reproduce.space_gather import tuned_methods
 from limbeck.reproduce.space_measures import Measuring, removed
-from limbeck.reproduce.space_subjects import (
-    Part,
-    Row,
-    SpaceModel,
-    analysis_of,
-    columns_of_models,
-    keep_part,
-    kept_part,
-)
+from limbeck.reproduce.space_subjects import SpaceModel, analysis_of
 from limbeck.reproduce.space_wanted import Wanted
 
 PAPER = paper_named("rajaee2021")

@@ -34,7 +34,7 @@ from limbeck.reproduce.component_vectors import (
 )
 from limbeck.reproduce.estimates import Verdict
 from limbeck.reproduce.findings import judge
-from limbeck.reproduce.space_subjects import Part
+from limbeck.reproduce.parts import Part
 from limbeck.reproduce.subjects import Subject
 from limbeck.run.distill import distill
 from limbeck.vectors import StaticVectors

@@ -27,15 +27,15 @@ from limbeck.reproduce.estimates import Verdict
 from limbeck.reproduce.findings import judge
 from limbeck.reproduce.markdown import block_names, blocks
 from limbeck.reproduce.pages import blocks_of, read_page
+from limbeck.reproduce.parts import Part, columns_of_models
 from limbeck.reproduce.probe_data import fewer_words, find_tasks, find_words, semcor_in
 from limbeck.reproduce.probe_listings import nearest
 from limbeck.reproduce.probe_measures import score_row
 from limbeck.reproduce.probe_rules import _rank_correlation
 from limbeck.reproduce.probe_scores import Scored, combined, mean, quarter_rows, scored, scored_rows
-from limbeck.reproduce.probe_subjects import ProbedModel, columns_of_probed
+from limbeck.reproduce.probe_subjects import ProbedModel
 from limbeck.reproduce.probe_wanted import TASKS
 from limbeck.reproduce.results import Reproduction, draw_figures, try_on
-from limbeck.reproduce.space_subjects import Part
 
 PAPER = paper_named("zhao2020")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "zhao2020.md"
@@ -479,7 +479,8 @@ def test_rows_that_nobody_can_judge_do_not_contradict_themselves(name: str) -> N
     else:
         figure = "the paper printed the figure in numbers"
         assert rule.text == (figure if name[0] == "F" else "the paper gave numbers to compare with")
-        assert told.endswith("one point of a curve, which stands beside" if name == "F6" else "no numbers to meet")
+        printed = "one point of a curve" if name == "F6" else "no numbers to judge"
+        assert f"the paper prints {printed}" in told
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -548,7 +549,7 @@ def test_figures_and_blocks_of_much_and_of_nothing(tmp_path: Path) -> None:
             assert made[f"figure-{name}"].startswith("![" if name in drawn else "Not drawn: n")
     assert made["figure-tuned"] == "Not drawn: nothing was fine-tuned."
     assert "| 6 | 0.605 | 0.300 / 0.400 | 0.300 / 0.400 |" in blocks(try_on(PAPER, [much]), figures="f")["tuned"]
-    assert "draws" not in {name for columns in columns_of_probed([much]).values() for name in columns}
+    assert "draws" not in {name for columns in columns_of_models([much]).values() for name in columns}
 
 
 def test_the_page_has_blocks_that_are_known() -> None:

@@ -26,6 +26,7 @@ from limbeck.errors import UsageError
 if TYPE_CHECKING:
     from limbeck.distill import Distilled
     from limbeck.distill.settings import DistillSettings
+    from limbeck.distill.wordlist import WordList
     from limbeck.run.distill_subject import Subject
     from limbeck.stream import Plan
 
@@ -229,9 +230,9 @@ def make(options: argparse.Namespace, *, together: bool = False) -> int:
         complete = folder.complete
         subject = subject_of()
 
-        def announce(plan: Plan) -> None:
+        def announce(plan: Plan, listed: WordList) -> None:
             if not options.quiet:
-                for line in foreseen(subject, plan, settings):
+                for line in foreseen(subject, plan, listed, settings):
                     print(line, file=sys.stderr)
 
         made = distill_into(
@@ -313,20 +314,24 @@ def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None
             print(f"{len(work.listed.words):,} words, read without a text")
             return
         speed = words_a_second(subject.source, plan, workers=workers)
-    for line in foreseen(subject, plan, settings, listed=len(work.listed.words)):
+    for line in foreseen(subject, plan, work.listed, settings):
         print(line)
     print(f"about {clock(plan.units / speed)} at {speed:,.0f} words a second, for one pass over the text")
 
 
-def foreseen(subject: Subject, plan: Plan, settings: Any, *, listed: int | None = None) -> list[str]:
+def foreseen(subject: Subject, plan: Plan, listed: WordList, settings: Any) -> list[str]:
     """What a run will read and take, in a few lines."""
     from limbeck.run.distill_subject import needs
     from limbeck.run.settings import size
 
+    lines = [describe(plan)]
+    others = len(listed.words) - listed.shown
+    if others or listed.shown != len(plan.vocabulary):
+        beside = f"; {others:,} frequent ones of the text are read to compare them with, and left out again"
+        lines.append(f"{listed.shown:,} words are to have a vector{beside if others else ''}")
     memory, state, disk = needs(subject, plan, settings)
-    line = f"{size(memory)} of memory beside the model, {size(disk)} of disk and {size(state)} while it runs"
-    unseen = "" if listed is None else f"; {listed:,} words are to have a vector"
-    return [describe(plan) + unseen, line]
+    lines.append(f"{size(memory)} of memory beside the model, {size(disk)} of disk and {size(state)} while it runs")
+    return lines
 
 
 def print_made(made: dict[str, Distilled], target: Path) -> None:

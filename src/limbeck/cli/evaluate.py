@@ -197,7 +197,7 @@ def run(options: argparse.Namespace) -> int:
                 json.dumps(told, indent=2, default=str) + "\n", encoding="utf-8"
             )
             folder.finish()
-    print_summary(scores, compared, tuned, options.out)
+    print_summary(scores, compared, tuned, options.out, draws=options.draws)
     return 0
 
 

@@ -29,8 +29,13 @@ def print_summary(
     compared: Sequence[Mapping[str, Any]],
     tuned: Sequence[Tuning],
     out: Path | None,
+    *,
+    draws: int,
 ) -> None:
-    """Scores task by task, averages by kind of task, differences from the first column, what was tuned."""
+    """Scores task by task, averages by kind of task, differences from the first column, what was tuned.
+
+    draws  that were asked for; comparisons may have taken more
+    """
     tell(
         scores=[{name: getattr(score, name) for name in TOLD} for _, columns in scores for score in columns],
         comparisons=list(compared),
@@ -48,7 +53,7 @@ def print_summary(
     if classified := classified_table([score for _, columns in scores for score in columns]):
         console.print(classified, markup=False)
     if shown:
-        console.print(comparison_table(shown, first, len(compared)), markup=False)
+        console.print(comparison_table(shown, first, len(compared), asked=draws), markup=False)
     for note in notes_of(scores):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     if out is not None:
@@ -98,11 +103,12 @@ def average_table(averaged: Mapping[tuple[str, str, str], tuple[float, int]]) ->
     return table
 
 
-def comparison_table(rows: Sequence[Mapping[str, Any]], first: str, all_rows: int) -> Table:
+def comparison_table(rows: Sequence[Mapping[str, Any]], first: str, all_rows: int, *, asked: int) -> Table:
     draws = rows[0]["draws"]
+    raised = f" raised from {asked:,} for" if draws > asked else ""
     told = (
-        f"difference from {first}; p by paired bootstrap of {draws:,} draws, Holm's correction over all {all_rows:,} "
-        "comparisons"
+        f"difference from {first}; p by paired bootstrap of {draws:,} draws,{raised} Holm's correction over all "
+        f"{all_rows:,} comparisons"
     )
     if (least := smallest_p(draws) * all_rows) > ALPHA:
         told += f", which leaves none below {min(least, 1):.2f}: more --draws would"

@@ -72,11 +72,12 @@ def print_findings(found: Reproduction, out: Path) -> None:
 
 
 def held(one: Finding) -> str:
-    """The verdict, and where models differ, those that it comes from."""
+    """The verdict; where models differ, those that it comes from; where all lack the same, what that is."""
     if not one.models and one.claim.kind != "question":
         return f"{one.verdict}: {one.why}"
-    if one.claim.kind == "figure" and one.verdict == "cannot be shown":
-        return "drawn; not the paper's models"
+    reasons = {judged.why.split("; ")[0] for judged in one.models.values()}
+    if one.verdict == "cannot be shown" and len(reasons) == 1:
+        return f"{one.verdict}: {reasons.pop()}"
     others: Sequence[str] = [name for name, judged in one.models.items() if judged.verdict is one.verdict]
     if 0 < len(others) < len(one.models):
         return f"{one.verdict} ({', '.join(others)})"

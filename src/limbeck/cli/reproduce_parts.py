@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.options import source_options
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 def from_spaces(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Measure each model's space part by part, before and after repair; what is kept from before is taken."""
+    from limbeck.reproduce.parts import columns_of_models
     from limbeck.reproduce.results import try_on
     from limbeck.reproduce.space_gather import gather
-    from limbeck.reproduce.space_subjects import columns_of_models
     from limbeck.run.presets import preset_named
 
     preset_named(options.preset)
@@ -75,12 +76,16 @@ def describe_space(name: str, wanted: Wanted) -> None:
 
 def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Make each parent's static vectors part by part, and score them; what is kept from before is taken."""
+    from dataclasses import replace
+
+    from limbeck.reproduce.parts import columns_of_models
     from limbeck.reproduce.results import try_on
     from limbeck.reproduce.static_finetuned import check_parents, fingerprint_of, read_tuned, with_tuned
-    from limbeck.reproduce.static_gather import gather, gather_file
-    from limbeck.reproduce.static_subjects import columns_of_parents
+    from limbeck.reproduce.static_gather import gather, gather_file, words_of_sets
+    from limbeck.reproduce.static_vectors import Shared
     from limbeck.run.presets import preset_named
     from limbeck.run.sources import is_static
+    from limbeck.vectors import StaticVectors
 
     preset_named(options.preset)
     names = begin(paper, options)
@@ -90,19 +95,22 @@ def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
         for name in names:
             describe_parent(name, wanted, [one.task for one in tuned])
         return None
-    prints = {model: fingerprint_of(model, wanted) for model in options.model if tuned and not is_static(model)}
+    static = {name: model for model, name in zip(options.model, names, strict=True) if is_static(model)}
+    files = {name: StaticVectors.load(Path(path).expanduser()) for name, path in static.items()}
+    wanted = replace(wanted, files={name: words_of_sets(one, wanted.sets) for name, one in files.items()})
+    prints = {model: fingerprint_of(model, wanted) for model in options.model if tuned and model not in static.values()}
     check_parents(tuned, list(prints.values()))
     parents: list[Any] = []
-    shared: dict[int, dict[str, Any]] = {}  # baselines of the text, by dimension
+    shared = Shared()
     for model, name in zip(options.model, names, strict=True):
-        if is_static(model):
-            parents.append(gather_file(model, wanted, name=name))
+        if name in files:
+            parents.append(gather_file(files[name], wanted, name=name))
             continue
         folder = options.out / "parents" / name
         made = gather(model, wanted, shared, name=name, folder=folder, resume=options.existing == "resume")
         parents.append(with_tuned(made, prints.get(model, ""), tuned))
     found = try_on(paper, parents, command=command_of(options.typed))
-    return found, {f"parents/{name}": columns for name, columns in columns_of_parents(parents).items()}
+    return found, {f"parents/{name}": columns for name, columns in columns_of_models(parents).items()}
 
 
 def parents_wanted_of(options: argparse.Namespace) -> Any:

@@ -65,8 +65,8 @@ def add_probe_options(parser: argparse.ArgumentParser) -> None:
 
 def from_probes(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Probe each model part by part, before and after fine-tuning; what is kept from before is taken."""
+    from limbeck.reproduce.parts import columns_of_models
     from limbeck.reproduce.probe_gather import gather
-    from limbeck.reproduce.probe_subjects import columns_of_probed
     from limbeck.reproduce.results import try_on
     from limbeck.reproduce.zhao2020 import BERT
 
@@ -88,7 +88,7 @@ def from_probes(paper: Paper, options: argparse.Namespace) -> Gathered | None:
         for model, name in zip(options.model, names, strict=True)
     ]
     found = try_on(paper, models, command=command_of(options.typed))
-    return found, {f"probes/{name}": columns for name, columns in columns_of_probed(models).items()}
+    return found, {f"probes/{name}": columns for name, columns in columns_of_models(models).items()}
 
 
 def wanted_of(options: argparse.Namespace) -> Wanted:

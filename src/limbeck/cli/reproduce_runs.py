@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from limbeck.cli.reproduce_inputs import Gathered
     from limbeck.corpus import Corpus
     from limbeck.reproduce.findings import Paper
+    from limbeck.reproduce.parts import Part
     from limbeck.reproduce.results import Reproduction
-    from limbeck.reproduce.space_subjects import Part
     from limbeck.tables import Columns
 
 

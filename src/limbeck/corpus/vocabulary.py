@@ -56,6 +56,12 @@ class Vocabulary:
             return of_distinct[words.codes]
         return np.fromiter((get(word, -1) for word in words), dtype=np.int64, count=len(words))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Half a million words travel faster as one string, unless one of them holds the mark between them."""
+        joined = "\0".join(self.words)
+        words = joined if joined.count("\0") + 1 == len(self.words) else self.words
+        return _arrived, (words, self.counts, self.contexts)
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Plain arrays for saving: the words as UTF-8 bytes, one behind the other, and where each begins and ends."""
         data, offsets = pack(self.words)
@@ -66,6 +72,10 @@ class Vocabulary:
         """The vocabulary that `to_arrays` wrote."""
         words = unpack(arrays["word_bytes"], arrays["word_offsets"], "vocabulary")
         return cls(words, arrays["counts"], arrays["contexts"])
+
+
+def _arrived(words: str | list[str], counts: Int64, contexts: Int64) -> Vocabulary:
+    return Vocabulary(words.split("\0") if isinstance(words, str) else words, counts, contexts)
 
 
 def by_frequency(words: Sequence[str], counts: Int64, rows: Sequence[int]) -> list[int]:

@@ -12,13 +12,14 @@ A user's own encoder may be a plain function of texts: see `limbeck.encoders.fun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.corpus.units import Text
+from limbeck.encoders.travel import Slim, slim, wide
 
 if TYPE_CHECKING:
     import torch
@@ -51,6 +52,15 @@ class Prepared:
 
     def __len__(self) -> int:
         return len(self.strings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = {each.name: getattr(self, each.name) for each in fields(self)}
+        strings, dropped = arrays.pop("strings"), arrays.pop("dropped")
+        return _arrived, (strings, dropped, {name: slim(array) for name, array in arrays.items()})
+
+
+def _arrived(strings: Sequence[str], dropped: dict[str, int], arrays: dict[str, Slim]) -> Prepared:
+    return Prepared(strings=strings, dropped=dropped, **{name: wide(*array) for name, array in arrays.items()})
 
 
 class Preparer(Protocol):

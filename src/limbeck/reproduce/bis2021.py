@@ -7,14 +7,13 @@ from functools import partial
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.reproduce import published_tables as published
 from limbeck.reproduce import table_blocks
-from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule
+from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule, drawn
 from limbeck.reproduce.table_figures import CAPTIONS, FIGURES
 from limbeck.reproduce.table_rules import (
     centering_restores,
     common_enemies,
     components_add,
     constant_is_one_over_n,
-    drawn,
     early_shift,
     falls_with,
     few_cover,

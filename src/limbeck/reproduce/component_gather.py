@@ -9,7 +9,7 @@ from typing import Any
 
 from limbeck.errors import LimbeckError
 from limbeck.reproduce.component_vectors import component_part, ends, file_part
-from limbeck.reproduce.space_subjects import Part, keep_part, kept_part
+from limbeck.reproduce.parts import Part, keep_part, kept_part
 from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_corpus
 from limbeck.vectors import StaticVectors
 

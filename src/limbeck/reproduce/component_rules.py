@@ -9,7 +9,7 @@ from limbeck.reproduce import published
 from limbeck.reproduce.component_vectors import AVERAGE, FILE, PRINCIPAL, SETS
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every, minus
 from limbeck.reproduce.findings import Judgement, Rule
-from limbeck.reproduce.space_subjects import Row, estimate
+from limbeck.reproduce.parts import Row, estimate
 from limbeck.reproduce.subjects import Subject
 
 Beside = Sequence[Subject]

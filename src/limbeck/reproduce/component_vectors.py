@@ -22,8 +22,8 @@ from limbeck.evaluate.web import as_loaded
 from limbeck.evaluate.word_suite import evaluate_words
 from limbeck.evaluate.word_task import word_tasks
 from limbeck.reproduce import published
+from limbeck.reproduce.parts import Part, Row
 from limbeck.reproduce.published import TABLE_1_SETS
-from limbeck.reproduce.space_subjects import Part, Row
 from limbeck.reproduce.subjects import Subject
 from limbeck.run.distill import distill
 from limbeck.vectors import StaticVectors

@@ -73,6 +73,21 @@ class Rule:
     alone: Callable[[], Judgement] | None = None
 
 
+def drawn(part: str = "", *, printed: str = "no numbers to judge it by") -> Rule:
+    """Of a figure that the paper does not give in numbers: there is nothing that it could be held against.
+
+    part     which the figure is drawn from, and without which it cannot be
+    printed  what the paper prints of it
+    """
+
+    def judge(model: Any, _: Sequence[Any]) -> Judgement:
+        if part:
+            model.part(part)
+        return Judgement(Verdict.UNSHOWN, f"the paper prints {printed}, so it is only drawn")
+
+    return Rule("the paper printed the figure in numbers", judge)
+
+
 @dataclass(frozen=True)
 class Published:
     """Numbers that a paper printed or shipped, by model, and where they stand."""
@@ -216,10 +231,23 @@ def _judged(ask: Callable[[], Judgement]) -> Judgement:
 
 
 def _told(models: Mapping[str, Judgement]) -> str:
-    """The reasons of all models in a line; verdicts are named where they differ."""
+    """The reasons of all models in a line, the same one once; verdicts are named where they differ."""
     verdicts = {found.verdict for found in models.values()}
     if len(models) == 1:
         return next(iter(models.values())).why
-    if len(verdicts) == 1:
-        return "; ".join(f"{name}: {found.why}" for name, found in models.items())
-    return "; ".join(f"{name} {found.verdict}: {found.why}" for name, found in models.items())
+    names: dict[tuple[Verdict, str], list[str]] = {}
+    for name, found in models.items():
+        names.setdefault((found.verdict, found.why), []).append(name)
+    return "; ".join(
+        f"{spoken(alike)}{f' {verdict}' if len(verdicts) > 1 else ''}: {why}"
+        for (verdict, why), alike in names.items()
+    )
+
+
+def spoken(names: Sequence[str]) -> str:
+    """Names as one says them.
+
+    >>> spoken(["bert"]), spoken(["bert", "gpt2", "elmo"])
+    ('bert', 'bert, gpt2 and elmo')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -8,6 +8,7 @@ from limbeck.probe.names import AROUND, CONTEXT, WHOLE
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.estimates import minus
 from limbeck.reproduce.markdown import how, table
+from limbeck.reproduce.parts import Row
 from limbeck.reproduce.probe_context_rules import windows_of
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
@@ -21,7 +22,6 @@ from limbeck.reproduce.probe_subjects import (
 )
 from limbeck.reproduce.probe_wanted import TASKS
 from limbeck.reproduce.results import Reproduction
-from limbeck.reproduce.space_subjects import Row
 
 #: parts of which there is one a task -> what they are together
 KINDS = {"tuned": "fine-tuning", "probed": "probes after it"}

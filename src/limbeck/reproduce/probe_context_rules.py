@@ -8,21 +8,11 @@ from limbeck.probe.names import WHOLE
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
+from limbeck.reproduce.parts import estimate
 from limbeck.reproduce.probe_scores import Scored, combined, mean
 from limbeck.reproduce.probe_subjects import BAG, ProbedModel
-from limbeck.reproduce.space_subjects import estimate
 
 Beside = Sequence[ProbedModel]
-
-
-def drawn(part: str, printed: str = "the paper gives no numbers to meet") -> Rule:
-    """A figure that the paper does not print in numbers."""
-
-    def judge(model: ProbedModel, _: Beside) -> Judgement:
-        model.part(part)
-        return Judgement(Verdict.UNSHOWN, f"drawn; {printed}")
-
-    return Rule("the paper printed the figure in numbers", judge)
 
 
 # --- size of the context -------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from limbeck.report.read import place
 from limbeck.report.style import COLOURS, QUIET, layer_colours, line_of
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.figures import as_run, keys_of
+from limbeck.reproduce.parts import Row
 from limbeck.reproduce.probe_context_rules import windows_of
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
@@ -25,7 +26,6 @@ from limbeck.reproduce.probe_subjects import (
     ProbedModel,
 )
 from limbeck.reproduce.probe_wanted import TASKS
-from limbeck.reproduce.space_subjects import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,11 +12,11 @@ from typing import Any
 from limbeck.errors import LimbeckError
 from limbeck.probe.splits import one_sided
 from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.parts import Part, keep_part, kept_part
 from limbeck.reproduce.probe_measures import Measuring
 from limbeck.reproduce.probe_subjects import PARTS, ProbedModel
 from limbeck.reproduce.probe_wanted import Wanted
 from limbeck.reproduce.space_gather import family_name
-from limbeck.reproduce.space_subjects import Part, keep_part, kept_part
 
 
 def gather(

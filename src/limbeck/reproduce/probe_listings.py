@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from limbeck.probe.names import MANY_PIECES
 from limbeck.probe.result import Outcome, quarters
 from limbeck.probe.splits import TEST
-from limbeck.reproduce.space_subjects import Row
+from limbeck.reproduce.parts import Row
 from limbeck.run.probing import Probing
 from limbeck.seeds import hash_ids, hash_text
 

@@ -21,11 +21,11 @@ from limbeck.probe.names import AROUND, CONTEXT, WHOLE
 from limbeck.probe.result import Outcome
 from limbeck.probe.settings import ProbeSettings
 from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.parts import Part, Row, keep_part, kept_part
 from limbeck.reproduce.probe_listings import LISTED, examples, failures, nearest
 from limbeck.reproduce.probe_scores import quarter_rows, scored_rows
 from limbeck.reproduce.probe_subjects import AVERAGE, NEW, SAME, accuracy_of
 from limbeck.reproduce.probe_wanted import Wanted, rate_of, spread_layers
-from limbeck.reproduce.space_subjects import Part, Row, keep_part, kept_part
 from limbeck.run.finetune import finetune_into
 from limbeck.run.folder import RunFolder, holds_run
 from limbeck.run.probe import open_at_every_layer

@@ -15,6 +15,7 @@ from limbeck.probe.names import CONTEXT
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
+from limbeck.reproduce.parts import estimate
 from limbeck.reproduce.probe_scores import Scored, combined, scored
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
@@ -24,7 +25,6 @@ from limbeck.reproduce.probe_subjects import (
     ProbedModel,
     halves,
 )
-from limbeck.reproduce.space_subjects import estimate
 
 Beside = Sequence[ProbedModel]
 NEEDS_STATIC = "not run: needs static vectors: give a file to --static"
@@ -40,7 +40,7 @@ def listed(part: str, table: str, what: str) -> Rule:
         count = sum(len(model.part(part).rows(table)) for model in models if part in model.parts)
         if not count:
             raise CannotShow(f"there are no {what}")
-        return Judgement(Verdict.UNSHOWN, f"{count} {what}, listed; the paper gives no numbers to meet")
+        return Judgement(Verdict.UNSHOWN, f"{count} {what} are listed; the paper prints no numbers to judge them by")
 
     return Rule("the paper gave numbers to compare with", together=together)
 

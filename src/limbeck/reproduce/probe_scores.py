@@ -13,7 +13,7 @@ from limbeck.probe.result import Outcome, confidence_rows, deviation, names_of, 
 from limbeck.probe.scoring import f1_of, mean_score, weights_of_words
 from limbeck.probe.splits import DEV, SIDES, TEST
 from limbeck.reproduce.estimates import Estimate
-from limbeck.reproduce.space_subjects import Row
+from limbeck.reproduce.parts import Row
 
 Floats = NDArray[np.float64]
 DRAWS = 200  #: of the words, of those that intervals are made of

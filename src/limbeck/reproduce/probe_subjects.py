@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from limbeck.probe.names import CONTEXT, MAJORITY, WHOLE
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict
+from limbeck.reproduce.parts import ModelInParts, Row
 from limbeck.reproduce.probe_scores import Scored, mean, scored
 from limbeck.reproduce.probe_wanted import TASKS
-from limbeck.reproduce.space_subjects import Columns, Part, Row
-from limbeck.tables import columns_of
 
 #: part -> what it is, for people who wait for it; tasks and windows have one each
 PARTS = {
@@ -28,40 +26,14 @@ AVERAGE = "average"
 BAG, STATIC_BAG, RANDOM_BAG = "P-model", "P-static", "P-random"
 SPACES = {CONTEXT: "layers", AVERAGE: "averages", "static": "static vectors"}  #: as reasons call them
 SAME, NEW = "same probes", "new probes"  #: setups (a) and (b)
-UNWRITTEN = ("draws",)  #: columns that a CSV file does not have
 
 
-@dataclass(frozen=True)
-class ProbedModel:
-    """A model as the rules see it, probed here or by the paper.
+class ProbedModel(ModelInParts):
+    """A model, probed layer by layer; layers from the table upwards, as limbeck numbers them: the paper's 0 is 1."""
 
-    family    BERT, RoBERTa, GPT-2 or ELMo
-    layers    that were probed, from the table upwards, as limbeck numbers them: the paper's layer 0 is layer 1
-    parts     those of `PARTS` that could be made
-    missing   of the others, why not
-    account   what was read and how; empty for the paper's own numbers
-    """
-
-    name: str
-    family: str
-    layers: tuple[str, ...]
-    parts: Mapping[str, Part]
-    missing: Mapping[str, str] = field(default_factory=dict)
-    account: Mapping[str, Any] = field(default_factory=dict)
-
-    def part(self, name: str) -> Part:
-        if name not in self.parts:
-            raise CannotShow(f"not run: {self.missing.get(name, f'there are no numbers on {PARTS[name]}')}")
-        return self.parts[name]
-
-    def rows(self, part: str, table: str = "scores", **wanted: Any) -> list[Row]:
-        """The rows of a table of a part that have these cells; at least one."""
-        found = [
-            row for row in self.part(part).rows(table) if all(row.get(name) == cell for name, cell in wanted.items())
-        ]
-        if not found:
-            raise CannotShow(f"there are no numbers of {' '.join(str(cell) for cell in wanted.values()) or table}")
-        return found
+    PARTS = PARTS
+    LACKING = "not run: "
+    UNWRITTEN = ("draws",)
 
     def has(self, part: str, **wanted: Any) -> bool:
         if part not in self.parts:
@@ -162,15 +134,3 @@ def halves(curve: Mapping[str, Scored]) -> tuple[Scored, Scored]:
         raise CannotShow("a trend needs two layers or more")
     half = len(found) // 2
     return mean(found[:half]), mean(found[-half:])
-
-
-def columns_of_probed(models: Sequence[ProbedModel]) -> dict[str, Columns]:
-    """Every table of every part with all models below one another: file name -> columns; docs/files.md lists them."""
-    found: dict[str, list[Row]] = {}
-    for model in models:
-        for part, held in model.parts.items():
-            for name in held.tables:
-                file = f"{part}.csv" if name == "scores" else f"{part}-{name}.csv"
-                rows = ({key: cell for key, cell in row.items() if key not in UNWRITTEN} for row in held.rows(name))
-                found.setdefault(file, []).extend({"model": model.name, **row} for row in rows)
-    return {file: columns_of(rows) for file, rows in found.items()}

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from limbeck.reproduce import published_probes as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
+from limbeck.reproduce.parts import estimate
 from limbeck.reproduce.probe_scores import combined, mean
 from limbeck.reproduce.probe_subjects import NEW, SAME, ProbedModel, halves
 from limbeck.reproduce.probe_wanted import TASKS
-from limbeck.reproduce.space_subjects import estimate
 
 Beside = Sequence[ProbedModel]
 WORDS, SENTENCES = ("pos", "ner"), ("sst-2", "mrpc")

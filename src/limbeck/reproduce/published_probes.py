@@ -11,6 +11,7 @@ from typing import Any
 
 from limbeck.probe.names import CONTEXT, WHOLE
 from limbeck.reproduce.findings import Published
+from limbeck.reproduce.parts import Part, Row
 from limbeck.reproduce.probe_subjects import (
     AVERAGE,
     BAG,
@@ -20,7 +21,6 @@ from limbeck.reproduce.probe_subjects import (
     STATIC_BAG,
     ProbedModel,
 )
-from limbeck.reproduce.space_subjects import Part, Row
 from limbeck.tables import columns_of
 
 OWN_MODEL = "bert-base-uncased"

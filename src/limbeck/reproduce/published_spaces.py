@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from limbeck.analyze.result import columns_of
 from limbeck.reproduce.findings import Published
-from limbeck.reproduce.space_subjects import Part, Row, SpaceModel
+from limbeck.reproduce.parts import Part, Row
+from limbeck.reproduce.space_subjects import SpaceModel
 
 #: name on the hub -> what the paper's models are called here, and their dimensions
 OWN_MODELS = {

@@ -6,13 +6,12 @@ from functools import partial
 
 from limbeck.reproduce import published_spaces as published
 from limbeck.reproduce import space_blocks as blocks
-from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule
+from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule, drawn
 from limbeck.reproduce.space_figures import CAPTIONS, FIGURES
 from limbeck.reproduce.space_rules import (
     clusters_restore,
     clusters_stay_far,
     cosine_misses,
-    drawn,
     every_layer_below,
     falls_to_the_end,
     fewer_components,

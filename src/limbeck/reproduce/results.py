@@ -13,8 +13,8 @@ from limbeck import __version__
 from limbeck.report.figures import save_figure
 from limbeck.report.style import styled
 from limbeck.reproduce.estimates import Estimate
-from limbeck.reproduce.findings import Finding, Judgement, Paper, Tried, judge_all, why_undrawn
-from limbeck.reproduce.space_subjects import Part
+from limbeck.reproduce.findings import Finding, Judgement, Paper, Tried, judge_all, spoken, why_undrawn
+from limbeck.reproduce.parts import Part
 from limbeck.reproduce.subjects import read_subjects
 from limbeck.shown import Tabular
 from limbeck.state import write_text
@@ -48,7 +48,7 @@ class Reproduction(Tabular):
             return ""
         verb = "is" if len(others) == 1 else "are"
         return (
-            f"{_listed(others)} {verb} not among the paper's models: what is tested is the claim, "
+            f"{spoken(others)} {verb} not among the paper's models: what is tested is the claim, "
             "not the published number."
         )
 
@@ -182,7 +182,3 @@ def _estimate(number: Estimate) -> dict[str, float | None]:
 
 def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

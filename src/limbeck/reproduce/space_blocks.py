@@ -9,6 +9,7 @@ import numpy as np
 
 from limbeck.reproduce.estimates import Estimate, minus
 from limbeck.reproduce.markdown import how, table
+from limbeck.reproduce.parts import Row, estimate
 from limbeck.reproduce.published_spaces import (
     BEST,
     KINDS,
@@ -25,7 +26,7 @@ from limbeck.reproduce.published_spaces import (
 from limbeck.reproduce.results import Reproduction
 from limbeck.reproduce.space_rules import ONE_SIGN
 from limbeck.reproduce.space_score_rules import differences, mean_difference, sts_differences
-from limbeck.reproduce.space_subjects import Row, SpaceModel, estimate
+from limbeck.reproduce.space_subjects import SpaceModel
 
 #: what differs from the paper or from its code, and why
 DEVIATIONS = (

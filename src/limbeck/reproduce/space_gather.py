@@ -10,8 +10,9 @@ from typing import Any
 from limbeck.analyze.spaces import Method, family_of, methods_of
 from limbeck.errors import LimbeckError
 from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.parts import keep_part, kept_part
 from limbeck.reproduce.space_measures import MEASURES, Measuring, asked_for
-from limbeck.reproduce.space_subjects import PARTS, SpaceModel, keep_part, kept_part
+from limbeck.reproduce.space_subjects import PARTS, SpaceModel
 from limbeck.reproduce.space_wanted import Wanted
 
 #: kind of model, as analyses call it -> as the paper does

@@ -38,8 +38,9 @@ from limbeck.measures.kmeans import nearest
 from limbeck.measures.local import centered_by_cluster, local_isotropy, mean_cosine_of
 from limbeck.repair import ClusterRemoval
 from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.parts import Part, Row
 from limbeck.reproduce.space_data import Data, sizes_of, some_pairs
-from limbeck.reproduce.space_subjects import Part, Row, part_of_analysis
+from limbeck.reproduce.space_subjects import part_of_analysis
 from limbeck.reproduce.space_wanted import Wanted
 from limbeck.run.local import CLUSTERS
 from limbeck.run.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder

@@ -13,9 +13,10 @@ import numpy as np
 from limbeck.analyze.tense import NO_SENSES
 from limbeck.reproduce.estimates import CannotShow, Estimate, Floats, Verdict, every, mean_of, minus, percent
 from limbeck.reproduce.findings import Judgement, Rule
+from limbeck.reproduce.parts import Row, estimate
 from limbeck.reproduce.published_spaces import paper_name, printed_models
 from limbeck.reproduce.rules import falls
-from limbeck.reproduce.space_subjects import Row, SpaceModel, estimate
+from limbeck.reproduce.space_subjects import SpaceModel
 from limbeck.reproduce.statistics import over_words
 
 Beside = Sequence[SpaceModel]
@@ -46,16 +47,6 @@ def over_seeds(row: Row, value: str = ONE_SIGN) -> Estimate:
 
 
 # rows that stand for a table or a figure
-
-
-def drawn(part: str) -> Rule:
-    """A figure without numbers in the paper, of a part that was measured or not."""
-
-    def judge(model: SpaceModel, _: Beside) -> Judgement:
-        model.part(part)
-        return Judgement(Verdict.UNSHOWN, "drawn; the paper gives no numbers to meet")
-
-    return Rule("the paper gave numbers to compare with", judge)
 
 
 def same_as_printed(

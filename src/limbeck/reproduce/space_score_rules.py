@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from limbeck.measures.intervals import QUANTILES, REPLICATES
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every, minus
 from limbeck.reproduce.findings import Judgement, Rule
+from limbeck.reproduce.parts import estimate
 from limbeck.reproduce.space_rules import ONE_SIGN, over_seeds, told
-from limbeck.reproduce.space_subjects import SpaceModel, estimate
+from limbeck.reproduce.space_subjects import SpaceModel
 from limbeck.seeds import generator_for
 
 Beside = Sequence[SpaceModel]

@@ -9,11 +9,22 @@ from pathlib import Path
 from limbeck.reproduce import published_static as published
 from limbeck.reproduce.estimates import minus
 from limbeck.reproduce.markdown import how, table
+from limbeck.reproduce.parts import Row
 from limbeck.reproduce.published_static import SETS
 from limbeck.reproduce.results import Reproduction
-from limbeck.reproduce.space_subjects import Row
 from limbeck.reproduce.static_rules import parent_name
-from limbeck.reproduce.static_subjects import AVERAGE, FINE_TUNED, MEAN, METHODS, PARAGRAPH, SENTENCE, TRAINED, Parent
+from limbeck.reproduce.static_subjects import (
+    AVERAGE,
+    EXISTING,
+    FINE_TUNED,
+    MEAN,
+    METHODS,
+    PARAGRAPH,
+    READ_IN_PARAGRAPH,
+    SENTENCE,
+    TRAINED,
+    Parent,
+)
 
 #: what differs from the paper or from its code, and why
 DEVIATIONS = (
@@ -33,7 +44,7 @@ DEVIATIONS = (
     "The curve by size has the same pairs at every size, those whose words the smallest text knows that knows 50 of "
     "them; both kinds of vectors are made of the text alone.",
     "Contexts are compared after one epoch at a learning rate of 0.01, Sent2Vec's among them, since a masked target "
-    "costs a reading of its sentence.",
+    "costs a reading of its sentence. Whole paragraphs are read fewer at a time, so that there are as many steps.",
     "Table 5's deviations are over runs of the classifier on vectors of one training; the paper's over six trainings "
     "of X2Static.",
     "The frozen parent's features are the mean over a text's words at the last layer, divided by their root mean "
@@ -103,6 +114,7 @@ def table_3(found: Reproduction) -> str:
     if files:
         rows = [[one.name, *_cells(one, "file", "")] for one in files]
         parts += ["Existing vectors, each on the pairs that it knows:", table(head, rows)]
+        parts += _beside_files(found)
     for one in found.subjects:
         if one.is_file or "similarity" not in one.parts:
             continue
@@ -117,18 +129,47 @@ def table_3(found: Reproduction) -> str:
     return "\n\n".join([*parts, "The paper's, with averages as printed:", table(head[:-1], rows)])
 
 
+def _beside_files(found: Reproduction) -> list[str]:
+    """X2Static and existing vectors on the same pairs."""
+    rows = [
+        [one.name, row["file"], f"{row['n']:,}", _three(row["own"]), _three(row["other"]), _with_interval(row)]
+        for one in found.subjects
+        if not one.is_file and "similarity" in one.parts
+        for row in one.part("similarity").rows(EXISTING)
+        if row["set"] == MEAN
+    ]
+    head = ["parent", "existing vectors", "pairs", METHODS[PARAGRAPH], "existing", "difference"]
+    return ["On the pairs that both know, means over the sets:", table(head, rows)] if rows else []
+
+
+def table_6(found: Reproduction) -> str:
+    """The layers whose averages score best, ours above and the paper's below."""
+    rows = []
+    for one in found.subjects:
+        best = one.parts["similarity"].about.get("best_layer") if "similarity" in one.parts else None
+        if best is not None and not one.is_file:
+            most = [layer if math.isfinite(value) else "–" for layer, value in _best_of_sets(one)]
+            rows.append([one.name, *most, best, one.layers[-1]])
+    heights = {name: count - 1 for name, _, count, _ in published.OWN_MODELS.values()}
+    for name, layers in published.LAYERS.items():
+        rows.append([f"*{name}, printed*", *map(str, layers), str(heights[name])])
+    return table(["parent", *SETS.values(), "on average", "highest layer"], rows)
+
+
+def _best_of_sets(one: Parent) -> list[tuple[str, float]]:
+    """Of each set the layer whose averages score best, and its score; NaN where none has one."""
+    return [max(one.by_layer(over), key=lambda item: item[1] if math.isfinite(item[1]) else -math.inf) for over in SETS]
+
+
 def _rows_of(one: Parent) -> list[list[str]]:
     rows = []
     layers = [layer for layer, _ in one.by_layer()]
     best = one.part("similarity").about.get("best_layer")
     if best is not None:
-        most = []
-        for over in SETS:
-            layer, value = max(one.by_layer(over), key=lambda item: item[1] if math.isfinite(item[1]) else -9)
-            most.append(minus(f"{value:.3f}") + f" ({layer})" if math.isfinite(value) else "–")
-        finite = [float(cell.split(" ")[0].replace("−", "-")) for cell in most if cell != "–"]
-        mean = minus(f"{sum(finite) / len(finite):.3f}") if finite else "–"
-        rows.append(["average over contexts, best layer of each set", *most, mean, ""])
+        most = _best_of_sets(one)
+        finite = [value for _, value in most if math.isfinite(value)]
+        cells = [f"{_three(value)} ({layer})" if math.isfinite(value) else "–" for layer, value in most]
+        rows.append(["average over contexts, best layer of each set", *cells, _three(sum(finite) / len(finite)), ""])
         rows.append([f"average over contexts, best layer ({best})", *_cells(one, AVERAGE, best)])
     chosen = one.part("similarity").about.get("chosen_layer")
     if chosen is not None:
@@ -175,18 +216,19 @@ def size(found: Reproduction) -> str:
 def contexts(found: Reproduction) -> str:
     """X2Static with other contexts."""
     names = {
+        "sent2vec": "static vectors of the sentence's other words (eq. 2)",
         "words": "the sentence's words (eq. 3)",
+        READ_IN_PARAGRAPH: "its words, the whole paragraph read (eq. 4)",
         "others": "its other words",
         "masked": "its words, the target masked",
-        "sent2vec": "static vectors of its other words (eq. 2)",
     }
     rows, notes = [], []
     for one in found.subjects:
         if "contexts" in one.parts:
             part = one.part("contexts")
-            for row in part.rows("scores"):
-                if row["set"] == MEAN:
-                    rows.append([one.name, names[row["method"]], _with_interval(row), f"{row['n']:,}"])
+            means = {row["method"]: row for row in part.rows("scores") if row["set"] == MEAN}
+            for method in (name for name in names if name in means):
+                rows.append([one.name, names[method], _with_interval(means[method]), f"{means[method]['n']:,}"])
             notes += [f"{one.name}, {names[name]}: {why}." for name, why in part.about["missing"].items()]
             notes.append(f"{one.name}: on the first {part.about['sentences']:,} sentences.")
     if not rows:
@@ -223,6 +265,30 @@ def table_4(found: Reproduction) -> str:
         cells = [f"{printed[place][0]:.1f} / {printed[place][1]:.1f}" for place in (*places, len(printed) - 1)]
         rows.append(["*printed*", f"*{name}*", *cells])
     return "Macro-F1 / accuracy, in per cent:\n\n" + table(head, rows)
+
+
+def table_5(found: Reproduction) -> str:
+    """Means over the tasks and their deviations over runs."""
+    rows = [
+        [one.name, METHODS[row["method"]], str(row["runs"]), _spread(row, "f1"), _spread(row, "accuracy")]
+        for one in found.subjects
+        if "classify" in one.parts
+        for row in one.part("classify").rows("scores")
+        if row["task"] == MEAN
+    ]
+    if not rows:
+        return _reasons(found, "classify")
+    for name, kinds in published.TABLE_5.items():
+        for kind, (f1, f1_deviation, accuracy, deviation) in kinds.items():
+            numbers = [f"{f1:.1f} ± {f1_deviation:.1f}", f"{accuracy:.1f} ± {deviation:.1f}"]
+            rows.append(["*printed*", f"*{name} {kind}*", str(published.TABLE_5_RUNS), *numbers])
+    told = "Mean over the tasks and its deviation over runs, in per cent"
+    return f"{told}:\n\n" + table(["parent", "vectors", "runs", "macro-F1", "accuracy"], rows)
+
+
+def _spread(row: Row, name: str) -> str:
+    deviation = row[f"{name}_deviation"]
+    return f"{100 * row[name]:.1f}" + (f" ± {100 * deviation:.1f}" if math.isfinite(deviation) else "")
 
 
 def _reasons(found: Reproduction, part: str) -> str:

@@ -9,7 +9,7 @@ from limbeck.reproduce import published_static as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every
 from limbeck.reproduce.findings import Judgement, Rule
 from limbeck.reproduce.least_f1 import least_macro_f1
-from limbeck.reproduce.space_subjects import Row, estimate
+from limbeck.reproduce.parts import Row, estimate
 from limbeck.reproduce.static_rules import NOT_FEWER, NOT_PAPERS, Beside, called, check_epochs, parent_name
 from limbeck.reproduce.static_subjects import (
     AVERAGE,

@@ -3,21 +3,59 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import multiprocessing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from limbeck.analyze.result import columns_of
 from limbeck.encoders.protocol import Encoder
-from limbeck.evaluate.classifying import classify
+from limbeck.evaluate.classifying import classify, convolve
 from limbeck.evaluate.classifying.result import Classified, deviation
 from limbeck.evaluate.classifying.scores import resampled
 from limbeck.evaluate.significance import percentiles
 from limbeck.reproduce.estimates import Floats
-from limbeck.reproduce.space_subjects import Part
+from limbeck.reproduce.parts import Part
 from limbeck.reproduce.static_scores import DRAWS
 from limbeck.reproduce.static_subjects import AVERAGE, MEAN
+from limbeck.stream.workers import Pool
+from limbeck.vectors import StaticVectors
+
+
+@dataclass(frozen=True)
+class Networks:
+    """A convolution on each of some vectors for each of some tasks, for `Workers.run`: results in the order of `units`.
+
+    vectors, tasks  by name
+    device          of the networks
+    """
+
+    vectors: Mapping[str, StaticVectors]
+    tasks: Mapping[str, Any]
+    starts: int
+    max_train: int | None
+    seed: int
+    device: str
+
+    @property
+    def units(self) -> list[tuple[str, str]]:
+        return [(method, task) for method in self.vectors for task in self.tasks]
+
+    def __call__(self, pool: Pool) -> Iterator[Classified]:
+        return pool.map(self.convolved, self.units, ahead=1)
+
+    def convolved(self, unit: tuple[str, str]) -> Classified:
+        if multiprocessing.parent_process() is not None:  # one process, one core
+            import torch
+
+            torch.set_num_threads(1)
+        method, task = unit
+        return convolve(
+            self.tasks[task], self.vectors[method], starts=self.starts, max_train=self.max_train, seed=self.seed,
+            device=self.device,
+        )  # fmt: skip
 
 
 def classify_frozen(

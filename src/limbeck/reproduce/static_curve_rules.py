@@ -6,10 +6,10 @@ import numpy as np
 
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, minus
 from limbeck.reproduce.findings import Judgement, Rule
+from limbeck.reproduce.parts import estimate
 from limbeck.reproduce.published_static import SETS
-from limbeck.reproduce.space_subjects import estimate
 from limbeck.reproduce.static_rules import Beside
-from limbeck.reproduce.static_subjects import AVERAGE, MEAN, METHODS, PARAGRAPH, SENT2VEC, Parent
+from limbeck.reproduce.static_subjects import AVERAGE, MEAN, METHODS, PARAGRAPH, READ_IN_PARAGRAPH, SENT2VEC, Parent
 
 FEWEST_SIZES = 3  #: of the text, for a curve to have a course
 
@@ -56,7 +56,7 @@ def drawn_curve() -> Rule:
             for way in (AVERAGE, PARAGRAPH)
             for name in sorted(sets)
         }
-        return Judgement(Verdict.UNSHOWN, "drawn; the paper prints no number of its curves", curve=curve)
+        return Judgement(Verdict.UNSHOWN, "the paper prints no numbers of it, so it is only drawn", curve=curve)
 
     return Rule("the curves are the paper's, which prints no number of them", judge)
 
@@ -90,7 +90,12 @@ def better_context(one: str, other: str, enough: int) -> Rule:
         why = f"{scores[one]['value']:.3f} against {scores[other]['value']:.3f} (difference {number}), {pairs} pairs"
         return Judgement(number.above(0), minus(why), {"difference": number})
 
-    names = {"words": "the sentence's words (eq. 3)", "others": "the other words", "masked": "the target masked",
-             SENT2VEC: "static vectors (eq. 2)"}  # fmt: skip
+    names = {
+        SENT2VEC: "static vectors (eq. 2)",
+        "words": "the sentence's words (eq. 3)",
+        READ_IN_PARAGRAPH: "the sentence's words in their paragraph (eq. 4)",
+        "others": "the other words",
+        "masked": "the target masked",
+    }
     text = f"X2Static with {names[one]} as context scores higher on average than with {names[other]}"
     return Rule(f"{text}, on {enough} pairs at least; pairs resampled", judge)

@@ -12,14 +12,15 @@ from limbeck.report.layout import Grid, band, lay_out, layer_axis, light_grid, l
 from limbeck.report.read import place
 from limbeck.report.style import COLOURS, MARKERS, PURPOSE, QUIET, line_of
 from limbeck.reproduce.figures import as_run, keys_of
+from limbeck.reproduce.parts import Row
 from limbeck.reproduce.published_static import SETS
-from limbeck.reproduce.space_subjects import Row
 from limbeck.reproduce.static_subjects import (
     AVERAGE,
     CBOW,
     MEAN,
     METHODS,
     PARAGRAPH,
+    READ_IN_PARAGRAPH,
     SENT2VEC,
     SENTENCE,
     SKIPGRAM,
@@ -35,6 +36,7 @@ SHOWN = (AVERAGE, SENTENCE, PARAGRAPH, SKIPGRAM, CBOW, SENT2VEC)
 CONTEXTS = {
     "sent2vec": "static\n(eq. 2)",
     "words": "all words\n(eq. 3)",
+    READ_IN_PARAGRAPH: "paragraph\nread (eq. 4)",
     "others": "the others",
     "masked": "target\nmasked",
 }
@@ -150,8 +152,8 @@ def draw_contexts(parents: Parents, numbers: Parents) -> Figure:
         [],
         "What X2Static predicts a word from",
         "Mean Spearman's correlation over the sets with its interval, by the context: static vectors of the sentence's "
-        "other words, the teacher's vectors of all its words, of the others, or with the target masked; on a part of "
-        "the text.",
+        "other words, the teacher's vectors of all its words, the same where the whole paragraph was read, of the "
+        "others, or with the target masked; on a part of the text.",
         grid=Grid(1, 5.6, [2.7]),
         panels=1,
         keys=[keys_of(looks)],

@@ -13,7 +13,7 @@ import numpy as np
 from limbeck.errors import InputError
 from limbeck.evaluate.classifying.catalogue import SENTENCES, load_table
 from limbeck.evaluate.classifying.result import deviation
-from limbeck.reproduce.space_subjects import Part, Row
+from limbeck.reproduce.parts import Part, Row
 from limbeck.reproduce.static_subjects import FINE_TUNED, MEAN, Parent
 from limbeck.reproduce.static_wanted import Wanted
 from limbeck.run.sources import open_encoder

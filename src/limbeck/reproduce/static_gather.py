@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sys
 from collections.abc import Callable
@@ -9,15 +10,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from limbeck.analyze.result import columns_of
 from limbeck.errors import InputError, LimbeckError
 from limbeck.evaluate.classifying.catalogue import SENTENCES, find_some, load_table
 from limbeck.reproduce.estimates import CannotShow
+from limbeck.reproduce.parts import Part, keep_part, kept_part
 from limbeck.reproduce.space_gather import family_name
-from limbeck.reproduce.space_subjects import Part, keep_part, kept_part
 from limbeck.reproduce.static_measures import ALIKE, Distilling
 from limbeck.reproduce.static_scores import WordSets, cosines_of, score_rows, scoreboard
-from limbeck.reproduce.static_subjects import FROZEN, PARTS, Parent
+from limbeck.reproduce.static_subjects import FROZEN, PARTS, READ_IN_PARAGRAPH, Parent
+from limbeck.reproduce.static_vectors import Shared
 from limbeck.reproduce.static_wanted import Wanted
 from limbeck.reproduce.table_sources import WORD_VECTORS
 from limbeck.vectors import StaticVectors
@@ -40,9 +44,7 @@ def missing_data(sets: WordSets, classify: str) -> dict[str, str]:
     return found | ({"classify": classify} if classify else {})
 
 
-def gather(
-    model: str, wanted: Wanted, shared: dict[int, dict[str, Any]], *, name: str, folder: Path, resume: bool
-) -> Parent:
+def gather(model: str, wanted: Wanted, shared: Shared, *, name: str, folder: Path, resume: bool) -> Parent:
     """Make every part of a parent that can be made; one that is there already for the same wishes is taken as it is."""
     if not resume:
         shutil.rmtree(folder, ignore_errors=True)
@@ -80,13 +82,12 @@ def gather(
         distilling.close()
 
 
-def gather_file(path: str, wanted: Wanted, *, name: str) -> Parent:
-    """Existing vectors: their scores."""
+def gather_file(vectors: StaticVectors, wanted: Wanted, *, name: str) -> Parent:
+    """Existing vectors, which are among those wanted: their scores."""
     missing = dict(wanted.missing)
     parts = {}
-    vectors = StaticVectors.load(Path(path).expanduser())
     if wanted.sets.told:
-        parts["similarity"] = file_part(vectors, wanted)
+        parts["similarity"] = file_part(vectors, wanted, name)
     told = {
         "settings": {"preset": wanted.preset, "seed": wanted.seed},
         "dim": vectors.dim,
@@ -133,9 +134,9 @@ def asked_for(part: str, distilling: Distilling) -> dict[str, Any]:
     wanted = distilling.wanted
     sets = {**wanted.sets.told, **wanted.sets.other}
     own: dict[str, list[Any]] = {
-        "similarity": [],
+        "similarity": [[name, _fingerprint(vectors)] for name, vectors in wanted.files.items()],
         "size": [wanted.caps.sizes],
-        "contexts": [wanted.caps.sentences, ALIKE],
+        "contexts": [wanted.caps.sentences, ALIKE, READ_IN_PARAGRAPH],
         "classify": [list(wanted.classify), wanted.caps.train, wanted.caps.starts, FROZEN],
     }
     return {
@@ -152,17 +153,24 @@ def asked_for(part: str, distilling: Distilling) -> dict[str, Any]:
     }
 
 
-def file_part(vectors: StaticVectors, wanted: Wanted) -> Part:
+def _fingerprint(vectors: StaticVectors) -> str:
+    told = hashlib.blake2b(" ".join(vectors.words).encode(), digest_size=16)
+    told.update(np.ascontiguousarray(vectors.matrix).tobytes())
+    return told.hexdigest()
+
+
+def file_part(vectors: StaticVectors, wanted: Wanted, name: str) -> Part:
     """The scores of a file of vectors, on the pairs that it knows."""
     sets = wanted.sets.told
-    lowered = _lower_cased(vectors)
-    board = scoreboard({("file", ""): cosines_of(lowered, sets)}, sets, seed=wanted.seed)
+    board = scoreboard({("file", ""): cosines_of(wanted.files[name], sets)}, sets, seed=wanted.seed)
     return Part({"scores": columns_of(score_rows(board, {})), "differences": {}}, {"vocabulary": len(vectors)})
 
 
-def _lower_cased(vectors: StaticVectors) -> Any:
-    """Words by their lower case, as MUSE reads them: of words that then are alike the first."""
+def words_of_sets(vectors: StaticVectors, sets: WordSets) -> StaticVectors:
+    """Those that the sets ask for, by their lower case, as MUSE reads them: of words that then are alike the first."""
+    asked = set(sets.words)
     place: dict[str, int] = {}
     for row, word in enumerate(vectors.words):
-        place.setdefault(word.lower(), row)
-    return {word: vectors.matrix[row] for word, row in place.items()}
+        if word.lower() in asked:
+            place.setdefault(word.lower(), row)
+    return StaticVectors(list(place), vectors.matrix[list(place.values())])

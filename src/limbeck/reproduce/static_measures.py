@@ -6,22 +6,22 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from limbeck.analyze.result import columns_of
+from limbeck.corpus import Corpus
 from limbeck.distill.distilled import Distilled
 from limbeck.errors import LimbeckError
-from limbeck.evaluate.classifying import convolve
 from limbeck.evaluate.task import Pairs
 from limbeck.reproduce.estimates import CannotShow
-from limbeck.reproduce.space_subjects import Part
-from limbeck.reproduce.static_classify import classification, classify_frozen
+from limbeck.reproduce.parts import Part
+from limbeck.reproduce.static_baselines import known_of
+from limbeck.reproduce.static_classify import Networks, classification, classify_frozen
 from limbeck.reproduce.static_scores import (
     Scoreboard,
     Way,
     all_pair_values,
     cosines_of,
     difference_rows,
+    existing_rows,
     score_rows,
     scoreboard,
 )
@@ -30,15 +30,17 @@ from limbeck.reproduce.static_subjects import (
     BEST,
     CBOW,
     CHOSEN,
+    EXISTING,
     FROZEN,
     PARAGRAPH,
+    READ_IN_PARAGRAPH,
     SENT2VEC,
     SENTENCE,
     SKIPGRAM,
     TRAINED,
 )
 from limbeck.reproduce.static_vectors import ParentVectors
-from limbeck.run.distill import distill
+from limbeck.stream.progress import Progress
 from limbeck.vectors import StaticVectors
 
 CURVE_PAIRS = 50  #: that a text must know for the curve by size to begin with it
@@ -52,6 +54,7 @@ class Distilling(ParentVectors):
     def similarity(self) -> Part:
         """Tables 3 and 6."""
         sets = self.wanted.sets
+        self.begin_baselines()
         averages = self.all_averages
         x2static = {SENTENCE: self.of_whole_text["sentence"], PARAGRAPH: self.of_whole_text["paragraph"]}
         trained = self.trained()
@@ -67,10 +70,8 @@ class Distilling(ParentVectors):
             for layer, one in averages.items()
         }
         for name, unseen in trained["unseen"].items():
-            if unseen is not None:
-                fallback = _one_by_one(unseen)
-                cosines = cosines_of(trained["vectors"][name], sets.told, fallback=fallback)
-                everything[name, ""] = all_pair_values(cosines, sets.told)
+            cosines = cosines_of(trained["vectors"][name], sets.told, fallback=known_of(unseen))
+            everything[name, ""] = all_pair_values(cosines, sets.told)
         layers = [way for way in board.ways if way[0] == AVERAGE]
         best = board.best(layers) if math.isfinite(board.value(layers[0])) else None
         about = {
@@ -85,6 +86,10 @@ class Distilling(ParentVectors):
             "scores": columns_of(score_rows(board, everything)),
             "differences": columns_of(difference_rows(board, wanted)),
         }
+        if self.wanted.files:
+            own = cosines_of(x2static[PARAGRAPH], sets.told)
+            rows = existing_rows((PARAGRAPH, ""), own, self.wanted.files, sets.told, seed=self.wanted.seed)
+            tables[EXISTING] = columns_of(rows)
         return Part(tables, about)
 
     def chosen(self, averages: Mapping[str, Distilled], known: set[str]) -> dict[str, Any]:
@@ -130,7 +135,7 @@ class Distilling(ParentVectors):
         for share in (*self.wanted.caps.sizes, 1.0):
             number = max(1, round(share * self.sentences))
             corpus = self.corpus if share == 1 else self.beginning(number)
-            words = sum(len(sentence.words) for sentence in corpus)
+            words = int(self.lengths[:number].sum())
             averages = self.all_averages if share == 1 else self.averages(corpus, encoder)
             trained = self.of_whole_text["paragraph"] if share == 1 else self.x2static(corpus, "paragraph")
             ways: dict[Way, StaticVectors] = {(AVERAGE, layer): averages[layer].vectors, (PARAGRAPH, ""): trained}
@@ -163,9 +168,13 @@ class Distilling(ParentVectors):
                 made[context, ""] = self.x2static(corpus, "sentence", context=context, **ALIKE)
             except LimbeckError as error:
                 missing[context] = str(error).rstrip(".")
+        # as many steps for paragraphs as for sentences, that nothing but the context differs
+        texts = max(1, round(self.training().batch_texts * paragraphs_of(corpus) / number))
+        made[READ_IN_PARAGRAPH, ""] = self.x2static(corpus, "paragraph", batch_texts=texts, **ALIKE)
         made[SENT2VEC, ""] = self.sent2vec(corpus, **ALIKE)
         board = scoreboard({way: cosines_of(one, sets) for way, one in made.items()}, sets, seed=self.wanted.seed)
-        pairs = [("words", SENT2VEC), ("others", "words"), ("masked", "words"), ("masked", "others")]
+        pairs = [("words", SENT2VEC), (READ_IN_PARAGRAPH, "words"), ("others", "words"), ("masked", "words"),
+                 ("masked", "others")]  # fmt: skip
         wanted = [(a, (a, ""), b, (b, "")) for a, b in pairs if (a, "") in made and (b, "") in made]
         tables = {
             "scores": columns_of(score_rows(board, {})),
@@ -177,26 +186,22 @@ class Distilling(ParentVectors):
         """Table 4: a convolution on frozen vectors."""
         about = similarity.about if similarity is not None else {}
         layer = about.get("chosen_layer") or about.get("best_layer") or self.last_layer.layers[-1]
-        made = distill(
-            self.encoder(layer), self.corpus, methods=AVERAGE, case="lower", min_count=self.min_count, unseen="drop"
-        )
+        (average,) = self.averaged(self.encoder(layer), self.corpus, min_count=self.min_count)
         vectors = {
-            AVERAGE: next(iter(made.values())).vectors,
+            AVERAGE: average.vectors,
             SENTENCE: self.of_whole_text["sentence"],
             PARAGRAPH: self.of_whole_text["paragraph"],
         }
         vectors |= {name: one for name, one in self.trained()["vectors"].items() if name in (SKIPGRAM, CBOW, SENT2VEC)}
         caps = self.wanted.caps
-        results = {
-            method: {
-                name: convolve(
-                    task, one, starts=caps.starts, max_train=caps.train, seed=self.wanted.seed,
-                    progress=self.wanted.progress,
-                )
-                for name, task in self.wanted.classify.items()
-            }
-            for method, one in vectors.items()
-        }  # fmt: skip
+        # small networks: a core for each, where there are several, is faster than one after the other on a device
+        networks = Networks(vectors, self.wanted.classify, starts=caps.starts, max_train=caps.train,
+                            seed=self.wanted.seed, device="cpu" if self.workers.count else self.device)  # fmt: skip
+        results: dict[str, dict[str, Any]] = {}
+        with Progress("classification", total=len(networks.units), unit="tasks", show=self.wanted.progress) as shown:
+            for (method, task), found in zip(networks.units, self.workers.run(networks), strict=True):
+                results.setdefault(method, {})[task] = found
+                shown.advance(1)
         results[FROZEN] = {
             name: classify_frozen(task, self.last_layer, starts=caps.starts, max_train=caps.train,
                                   seed=self.wanted.seed, progress=self.wanted.progress)
@@ -210,6 +215,10 @@ def count_known(pairs: Pairs, words: set[str]) -> int:
     return sum(a.lower() in words and b.lower() in words for a, b in zip(pairs.first, pairs.second, strict=True))
 
 
+def paragraphs_of(corpus: Corpus) -> int:
+    return len({(sentence.document, sentence.paragraph) for sentence in corpus})
+
+
 def words_of_all(vectors: Mapping[Way, StaticVectors]) -> set[str]:
     """Words that all have."""
     return set.intersection(*(set(one.words) for one in vectors.values()))
@@ -218,11 +227,3 @@ def words_of_all(vectors: Mapping[Way, StaticVectors]) -> set[str]:
 def known_only(vectors: StaticVectors, words: set[str]) -> StaticVectors:
     rows = [row for row, word in enumerate(vectors.words) if word in words]
     return StaticVectors([vectors.words[row] for row in rows], vectors.matrix[rows])
-
-
-def _one_by_one(unseen: Any) -> Any:
-    def look_up(word: str) -> Any:
-        (vector,) = unseen([word])
-        return vector if np.isfinite(vector).all() else None
-
-    return look_up

@@ -9,8 +9,8 @@ import numpy as np
 from limbeck.analyze.result import columns_of
 from limbeck.reproduce import published_static as published
 from limbeck.reproduce.findings import Tried
+from limbeck.reproduce.parts import Part, Row
 from limbeck.reproduce.published_static import SETS
-from limbeck.reproduce.space_subjects import Part, Row
 from limbeck.reproduce.static_rules import parent_name
 from limbeck.reproduce.static_subjects import (
     AVERAGE,
@@ -101,7 +101,7 @@ def _classified(name: str) -> Part:
         if row["task"] == MEAN and row["method"] in spread:  # Table 5's means, over six runs, for Table 4's, of one
             f1, f1_deviation, accuracy, deviation = spread[str(row["method"])]
             row |= {"f1": f1 / 100, "f1_deviation": f1_deviation / 100, "accuracy": accuracy / 100,
-                    "accuracy_deviation": deviation / 100, "runs": 6}  # fmt: skip
+                    "accuracy_deviation": deviation / 100, "runs": published.TABLE_5_RUNS}  # fmt: skip
     value = {method: pairs[-1][0] / 100 for method, pairs in rows.items()}
     differences = [
         {"one": one, "other": other, "value": value[one] - value[other], "low": math.nan, "high": math.nan}

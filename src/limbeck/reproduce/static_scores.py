@@ -21,8 +21,8 @@ from limbeck.evaluate.significance import bootstrap_draws, percentiles
 from limbeck.evaluate.task import Pairs
 from limbeck.evaluate.wordsim import Fallback, WordVectors, word_similarities
 from limbeck.reproduce.estimates import Floats
+from limbeck.reproduce.parts import Row
 from limbeck.reproduce.published_static import SETS
-from limbeck.reproduce.space_subjects import Row
 from limbeck.reproduce.static_subjects import MEAN
 
 OTHER_SETS = ("mturk-287", "mturk-771", "men")  #: on which layers are chosen without looking at the five
@@ -186,6 +186,26 @@ def all_pair_values(cosines: Mapping[str, Floats], sets: Mapping[str, Pairs]) ->
         enough = len(kept) >= FEWEST_PAIRS
         values[name] = correlation(cosines[name][kept], pairs.gold[kept], metric="spearman") if enough else math.nan
     return {**values, MEAN: float(np.mean(list(values.values()))) if values else math.nan}
+
+
+def existing_rows(
+    way: Way, cosines: Mapping[str, Floats], files: Mapping[str, WordVectors], sets: Mapping[str, Pairs], *, seed: int
+) -> list[Row]:
+    """Rows of a table: a way beside each file of vectors on the pairs that both know; `value` is their difference."""
+    rows = []
+    for name, vectors in files.items():
+        other: Way = ("file", name)
+        board = scoreboard({way: cosines, other: cosines_of(vectors, sets)}, sets, seed=seed)
+        for over in (*board.sets, MEAN):
+            value, low, high = board.difference(way, other, over)
+            n, total = board.pairs(over)
+            rows.append(
+                {
+                    "file": name, "method": way[0], "set": over, "value": value, "low": low, "high": high,
+                    "own": board.value(way, over), "other": board.value(other, over), "n": n, "total": total,
+                }
+            )  # fmt: skip
+    return rows
 
 
 def difference_rows(board: Scoreboard, wanted: Sequence[tuple[str, Way, str, Way]]) -> list[Row]:

@@ -6,13 +6,9 @@ A file of word vectors is judged too, where a claim is about existing vectors; i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
-from limbeck.analyze.result import columns_of
 from limbeck.reproduce.estimates import CannotShow, Estimate
-from limbeck.reproduce.space_subjects import Columns, Part, Row, estimate
+from limbeck.reproduce.parts import ModelInParts, estimate
 from limbeck.reproduce.table_sources import WORD_VECTORS
 
 #: part -> what it is, for people who wait for it
@@ -26,6 +22,7 @@ PARTS = {
 AVERAGE, SENTENCE, PARAGRAPH, SENT2VEC = "average", "x2static-sentence", "x2static-paragraph", "sent2vec"
 SKIPGRAM, CBOW = "skipgram-ngrams", "cbow-ngrams"
 FROZEN, FINE_TUNED = "frozen", "fine-tuned"  #: not static: the parent as it is, and trained on the task
+READ_IN_PARAGRAPH = "paragraph"  #: a context of §3: the sentence's words as they are when its paragraph is read
 BEST, CHOSEN = "average, best layer", "average, layer chosen on other sets"
 #: method -> what tables call it
 METHODS = {
@@ -42,45 +39,18 @@ METHODS = {
     "file": "as it is",
 }
 TRAINED = ("skipgram", SKIPGRAM, "cbow", CBOW, SENT2VEC)  #: on the same text, without the parent
+EXISTING = "existing"  #: a table of word similarity: X2Static beside files of vectors
 MEAN = "mean"  #: in the place of a set: the mean over the sets
 
 
-@dataclass(frozen=True)
-class Parent:
-    """A parent as the rules see it, distilled here or by the paper; or a file of word vectors.
+class Parent(ModelInParts):
+    """A parent, distilled here or by the paper; or a file of word vectors, of the family `WORD_VECTORS`."""
 
-    family    BERT, RoBERTa, GPT-2 or ELMo; `WORD_VECTORS` for a file
-    layers    from the input upwards
-    parts     those of `PARTS` that could be measured
-    missing   of the others, why not
-    account   what was read and how; empty for the paper's own numbers
-    """
-
-    name: str
-    family: str
-    layers: tuple[str, ...]
-    parts: Mapping[str, Part]
-    missing: Mapping[str, str] = field(default_factory=dict)
-    account: Mapping[str, Any] = field(default_factory=dict)
+    PARTS = PARTS
 
     @property
     def is_file(self) -> bool:
         return self.family == WORD_VECTORS
-
-    def part(self, name: str) -> Part:
-        if name not in self.parts:
-            raise CannotShow(self.missing.get(name, f"there are no numbers on the {PARTS[name]}"))
-        return self.parts[name]
-
-    def rows(self, part: str, table: str, **wanted: Any) -> list[Row]:
-        """The rows of a table of a part that have these cells; at least one."""
-        found = [
-            row for row in self.part(part).rows(table) if all(row.get(name) == cell for name, cell in wanted.items())
-        ]
-        if not found:
-            told = " ".join(str(cell) for cell in wanted.values())
-            raise CannotShow(f"there are no numbers of {told or table}")
-        return found
 
     def score(self, method: str, *, layer: str = "", over: str = MEAN) -> Estimate:
         """Word similarity of one method, on a set or on average."""
@@ -114,17 +84,6 @@ class Parent:
     def by_layer(self, over: str = MEAN) -> list[tuple[str, float]]:
         """The average's score by layer."""
         return [(row["layer"], row["value"]) for row in self.rows("similarity", "scores", method=AVERAGE, set=over)]
-
-
-def columns_of_parents(parents: Sequence[Parent]) -> dict[str, Columns]:
-    """Every table of every part with all parents below one another: file name -> columns; docs/files.md lists them."""
-    found: dict[str, list[Row]] = {}
-    for parent in parents:
-        for part, held in parent.parts.items():
-            for name in held.tables:
-                file = f"{part}.csv" if name in (part, "scores") else f"{part}-{name}.csv"
-                found.setdefault(file, []).extend({"model": parent.name, **row} for row in held.rows(name))
-    return {file: columns_of(rows) for file, rows in found.items()}
 
 
 def known(value: float) -> bool:

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import TextUnit
-from limbeck.distill.baselines import BASELINES, Settings, train_baseline
+from limbeck.distill.baselines import BASELINES, Settings
 from limbeck.distill.distilled import Distilled
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import choose_words
 from limbeck.distill.x2static import Sent2Vec, X2Static, preset_named, train, word_source
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import LimbeckError
+from limbeck.reproduce.static_baselines import BaselineJob, TrainBaseline, TrainedBaseline
 from limbeck.reproduce.static_subjects import AVERAGE, SENT2VEC
 from limbeck.reproduce.static_wanted import Wanted
-from limbeck.run.distill import EVERYTHING, distill
+from limbeck.run.distill import EVERYTHING, distill, distill_subject, open_subject, settings_of
 from limbeck.run.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
 from limbeck.stream import Plan, TextSource, survey
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 
 
-class ParentVectors:
-    """One parent, the text, and the vectors that were made so far.
+@dataclass
+class Shared:
+    """What parents that read the same text have in common.
 
-    shared  vectors of the text's own, by dimension, which parents of one size have in common
+    baselines  dimensions -> vectors of the text's own
+    lengths    words of every sentence, once they were counted
     """
 
-    def __init__(self, model: str, name: str, wanted: Wanted, shared: dict[int, dict[str, Any]]) -> None:
+    baselines: dict[int, dict[str, Any]] = field(default_factory=dict)
+    lengths: NDArray[np.int32] | None = None
+
+
+class ParentVectors:
+    """One parent, the text, and the vectors that were made so far."""
+
+    def __init__(self, model: str, name: str, wanted: Wanted, shared: Shared) -> None:
         self.model, self.name, self.wanted, self.shared = model, name, wanted, shared
         self._open = ExitStack()
         self.workers = self._open.enter_context(Workers(wanted.workers))
+        self._baselines: Iterator[TrainedBaseline] | None = None  # under way
 
     def close(self) -> None:
         self._open.close()
@@ -89,24 +104,33 @@ class ParentVectors:
     def beginning(self, sentences: int) -> Corpus:
         return Corpus.from_sentences(itertools.islice(self.corpus, sentences))
 
-    @cached_property
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Words of every sentence of the text."""
+        if self.shared.lengths is None:
+            self.shared.lengths = np.fromiter((len(sentence.words) for sentence in self.corpus), dtype=np.int32)
+        return self.shared.lengths
+
+    @property
     def sentences(self) -> int:
-        return sum(1 for _ in self.corpus)
+        return len(self.lengths)
+
+    @property
+    def device(self) -> str:
+        return str(getattr(self.last_layer, "device", "cpu"))
 
     # vectors
 
     def averages(self, corpus: Corpus, layers: Encoder) -> dict[str, Distilled]:
         """The average over contexts of every word of the sets that the text has, by layer."""
-        made = distill(
-            layers,
-            corpus,
-            methods=AVERAGE,
-            words=self.wanted.sets.words,
-            case="lower",
-            unseen="drop",
-            progress=self.wanted.progress,
-        )
-        return {one.layer: one for one in made.values()}
+        return {one.layer: one for one in self.averaged(layers, corpus, words=self.wanted.sets.words)}
+
+    def averaged(self, encoder: Encoder, corpus: Corpus, **options: Any) -> list[Distilled]:
+        """Averages over contexts, a layer after the other; options are those of `distill`."""
+        settings, rest = settings_of(AVERAGE, {"case": "lower", "unseen": "drop", **options})
+        subject = open_subject(encoder, corpus, settings, **rest)
+        made = distill_subject(subject, settings, workers=self.workers, progress=self.wanted.progress)
+        return list(made.values())
 
     @cached_property
     def without_text(self) -> dict[str, StaticVectors]:
@@ -145,29 +169,38 @@ class ParentVectors:
     def baseline_settings(self) -> Settings:
         return Settings(dim=self.last_layer.dim, epochs=self.baseline_epochs, seed=self.wanted.seed)
 
+    def begin_baselines(self) -> None:
+        """Train the baselines from now on, beside everything else, where there are processes for it."""
+        if self.wanted.workers and self._baselines is None and self.last_layer.dim not in self.shared.baselines:
+            self._baselines = self._train_baselines()
+
+    def _train_baselines(self) -> Iterator[TrainedBaseline]:
+        beside = self._open.enter_context(Workers(min(self.wanted.workers, len(BASELINES))))
+        plan = self.plan(self.source(self.corpus, "sentence"))
+        shown = self.wanted.progress and not self.wanted.workers
+        train = TrainBaseline(self.corpus, plan, self.baseline_settings(), self.wanted.sets.words, progress=shown)
+        return beside.run(BaselineJob(train))
+
     def trained(self) -> dict[str, Any]:
         """Baselines of the text with the parent's dimensions, and why one is missing; trained once for each size."""
         dim = self.last_layer.dim
-        if dim not in self.shared:
-            source = self.source(self.corpus, "sentence")
-            plan = self.plan(source)
-            how: dict[str, Any] = {"workers": self.workers, "progress": self.wanted.progress}
+        if dim not in self.shared.baselines:
             found: dict[str, Any] = {"vectors": {}, "unseen": {}, "missing": {}}
-            for method in BASELINES:
-                try:
-                    made = train_baseline(method, source, plan, self.baseline_settings(), **how)
-                except LimbeckError as error:
-                    found["missing"][method] = str(error).rstrip(".")
+            for one in self._baselines or self._train_baselines():
+                if one.missing:
+                    found["missing"][one.method] = one.missing
                     continue
-                found["vectors"][method] = StaticVectors(plan.vocabulary.words, made.matrix)
-                found["unseen"][method] = made.unseen
+                found["vectors"][one.method] = one.vectors
+                if one.unseen is not None:
+                    found["unseen"][one.method] = one.unseen
+            self._baselines = None
             found["vectors"][SENT2VEC] = self.sent2vec(self.corpus)
-            self.shared[dim] = found
-        return self.shared[dim]
+            self.shared.baselines[dim] = found
+        return self.shared.baselines[dim]
 
     def sent2vec(self, corpus: Corpus, **changes: Any) -> StaticVectors:
         """Sent2Vec's objective (eq. 2) on a text, with the parent's dimensions."""
-        source = word_source(corpus)
+        source = word_source(corpus, device=self.device)
         plan = self.plan(source)
         settings = Sent2Vec(dim=self.last_layer.dim, epochs=self.baseline_epochs, seed=self.wanted.seed)
         settings = settings.with_changes(**changes)

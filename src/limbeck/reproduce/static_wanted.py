@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from limbeck.reproduce.static_scores import WordSets
+from limbeck.vectors import StaticVectors
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class Caps:
 
     min_count    occurrences that a word needs to be in the vocabulary
     epochs       of X2Static and of the baselines alike; None for the preset's own
-    sizes        parts of the text, the whole being 1, of which the curve by size is made
+    sizes        parts of the text, the whole being 1, of which the curve by size is made; the last growth, which rules
+                 are about, is fourfold
     sentences    of which other contexts are tried, since a masked target costs a reading a word
     train        examples of each classification task; None for all
     starts       training runs of each classification
@@ -23,7 +25,7 @@ class Caps:
 
     min_count: int = 5
     epochs: int | None = 10
-    sizes: tuple[float, ...] = (1 / 64, 1 / 16, 1 / 4)
+    sizes: tuple[float, ...] = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4)
     sentences: int = 5000
     train: int | None = None
     starts: int = 3
@@ -40,6 +42,7 @@ class Wanted:
     encoder   options of `open_encoder`
     classify  tasks of Table 4 by name
     missing   kind of data ("similarity", "classify") -> which files are needed
+    files     existing vectors by name, of the words of the sets, in lower case
     """
 
     sets: WordSets
@@ -53,3 +56,4 @@ class Wanted:
     seed: int = 0
     progress: bool = False
     workers: int = 0
+    files: Mapping[str, StaticVectors] = field(default_factory=dict)

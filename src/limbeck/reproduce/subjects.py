@@ -16,7 +16,7 @@ from limbeck.extras import need
 from limbeck.measures.mev import MEASURES as MEV_MEASURES
 from limbeck.report.read import AGAIN, TABLE, Run, read_runs
 from limbeck.reproduce.estimates import CannotShow, Curve, Floats
-from limbeck.reproduce.space_subjects import Part
+from limbeck.reproduce.parts import Part
 
 #: measures whose baseline is the layer's anisotropy, and so has that one's interval
 AGAINST_ANISOTROPY = ("self_similarity", "intra_sentence_similarity")

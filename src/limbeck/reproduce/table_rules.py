@@ -57,13 +57,6 @@ def told(log10: float) -> str:
 # figures and tables
 
 
-def drawn(reason: str = "drawn; the paper gives no numbers") -> Rule:
-    """A figure without numbers in the paper."""
-    return Rule(
-        "the paper gave numbers to compare with", lambda table, _: Judgement(Verdict.UNSHOWN, f"{reason} to meet")
-    )
-
-
 def same_geometry(near: float) -> Rule:
     """Table 1's row, where the model is the paper's."""
 

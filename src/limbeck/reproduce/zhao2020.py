@@ -11,10 +11,9 @@ from limbeck.encoders.miniatures import MINIATURES
 from limbeck.probe.names import CONTEXT
 from limbeck.reproduce import probe_blocks, probe_figures
 from limbeck.reproduce import published_probes as published
-from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule
+from limbeck.reproduce.findings import Block, Claim, Paper, Published, Rule, drawn
 from limbeck.reproduce.probe_context_rules import (
     alike_alone,
-    drawn,
     few_words_suffice,
     higher_gain_more,
     large_hurt_bag,
@@ -170,7 +169,7 @@ TUNING = (
     Claim("T4", "table", "settings of fine-tuning", "Table 4", same_settings(), BERT, "", (published.SETTINGS,)),
     Claim(
         "F6", "figure", "layers after fine-tuning: (a) the same probes, (b) new ones", "Figure 6",
-        drawn("probed-pos", "the paper gives one point of a curve, which stands beside"), BERT, "tuned",
+        drawn("probed-pos", printed="one point of a curve, which stands beside"), BERT, "tuned",
         (published.AFTER,),
     ),
     _tuned("F6.words", "tasks of words disturb more than tasks of sentences", words_disturb_more()),

@@ -14,7 +14,7 @@ from limbeck.distill.distilled import Distilled
 from limbeck.distill.finishing import check_repair
 from limbeck.distill.methods import METHODS, in_order, own_settings
 from limbeck.distill.settings import DistillSettings
-from limbeck.distill.wordlist import read_word_list
+from limbeck.distill.wordlist import WordList, read_word_list
 from limbeck.distill.x2static.settings import preset_named
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError
@@ -244,7 +244,7 @@ def distill_into(
     data: str | Path | None = None,
     workers: Workers | None = None,
     progress: bool = False,
-    on_plan: Callable[[Plan], None] | None = None,
+    on_plan: Callable[[Plan, WordList], None] | None = None,
 ) -> dict[str, Distilled]:
     """The whole run into its folder. A complete one is read, if it was made of the same."""
     if folder.complete:
@@ -319,7 +319,7 @@ def distill_subject(
     data: str | Path | None = None,
     workers: Workers | None = None,
     progress: bool = False,
-    on_plan: Callable[[Plan], None] | None = None,
+    on_plan: Callable[[Plan, WordList], None] | None = None,
 ) -> dict[str, Distilled]:
     """Every method's vectors of every layer; `state` is a folder in which a stopped run finds what it has done."""
     began = time.monotonic()
@@ -328,7 +328,7 @@ def distill_subject(
     with steady(subject.source):
         plan = work.plan_words()
         if plan is not None and on_plan is not None:
-            on_plan(plan)
+            on_plan(plan, work.listed)
         for name in in_order(settings):
             work.make(name)
     made: dict[str, Distilled] = {}

@@ -1,11 +1,10 @@
-"""The work of a probing run: spaces are made, probes trained on each, and decisions put into tables."""
+"""The work of a probing run: spaces are made, and probes trained on each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from limbeck.encoders.protocol import Encoder
 from limbeck.encoders.table import table_fingerprint
 from limbeck.errors import InputError
-from limbeck.probe import result
 from limbeck.probe.batched import Probes, Rows, train
 from limbeck.probe.controls import (
     description_length,
@@ -27,8 +25,8 @@ from limbeck.probe.controls import (
 )
 from limbeck.probe.features import Features, extract, reads_words_alone
 from limbeck.probe.labelled import Labelled
-from limbeck.probe.names import AROUND, CONTEXT, MAJORITY, WHOLE
-from limbeck.probe.result import Outcome, Probed
+from limbeck.probe.names import CONTEXT, MAJORITY, RANDOM_LABELS, RANDOM_WEIGHTS, WHOLE
+from limbeck.probe.result import Outcome, Probed, Row, data_rows
 from limbeck.probe.scoring import score
 from limbeck.probe.settings import ProbeSettings
 from limbeck.probe.spaces import (
@@ -45,14 +43,13 @@ from limbeck.probe.spaces import (
     type_level,
 )
 from limbeck.probe.splits import DEV, SIDES, TEST, TRAIN, Sides, one_sided
+from limbeck.probe.tables import rows_by_pieces, tables_of
 from limbeck.seeds import hash_text
 from limbeck.state import State, digest_of, load, save
 from limbeck.stream.progress import Progress
 from limbeck.stream.workers import Workers
-from limbeck.tables import columns_of
 from limbeck.vectors import StaticVectors
 
-RANDOM_LABELS, RANDOM_WEIGHTS = "random labels", "random weights"
 NOT_ALONE = "left out, the first position of a decoder has no vector and a word alone no other: give --keep-first"
 
 
@@ -151,19 +148,20 @@ class Probing:
     ) -> Probed:
         """Every space, probe and start. `state` is a folder in which a stopped run finds what it has done."""
         self.begin(state=state, kept=kept, workers=workers, progress=progress)
-        tables: dict[str, list[dict[str, Any]]] = {"data": result.data_rows(self.labelled, self.sides)}
+        others = {"data": data_rows(self.labelled, self.sides)}
         whole = self.extracted(None)
         for space in self.spaces(whole):
             self.probe_space(space, WHOLE)
         if self.probes_of is None:
-            self.try_controls(whole, tables)
-        tables["pieces"] = self.by_pieces(whole)
+            others["description_length"] = self.try_controls(whole)
+        others["pieces"] = rows_by_pieces(self.outcomes, whole)
         del whole
         for size in self.sizes if self.probes_of is None else ():
             features = self.extracted(size)
             for space in self.spaces(features, sized=True):
                 self.probe_space(space, str(size))
-        return self.probed(tables)
+        tables = tables_of(self.outcomes, self.labelled, probes=self.settings.probes, sizes=self.sizes, others=others)
+        return Probed(self.encoder.name, tables, self.settings.as_dict(), self.facts())
 
     # vectors
 
@@ -314,7 +312,8 @@ class Probing:
 
     # controls
 
-    def try_controls(self, whole: Features, tables: dict[str, list[dict[str, Any]]]) -> None:
+    def try_controls(self, whole: Features) -> list[Row]:
+        """Probes that ought to say less; and the rows of description lengths, which are no outcomes."""
         settings, seed = self.settings, self.settings.seeds[0]
         level = replace(self.in_context, sides=np.where(whole.found, self.sides, np.int8(-1)))
         space = in_context(whole, level)
@@ -324,19 +323,13 @@ class Probing:
         if "random-labels" in settings.controls:
             mixed = replace(space, name=RANDOM_LABELS, level=random_labels(level, seed=seed))
             self.probe_space(mixed, WHOLE, watch_training=True)
-            tables["selectivity"] = [
-                row
-                for probe in settings.probes
-                for row in result.selectivity_rows(
-                    self.outcomes[CONTEXT, probe, WHOLE], self.outcomes[RANDOM_LABELS, probe, WHOLE]
-                )
-            ]
         if "random-weights" in settings.controls:
             untrained = with_random_weights(self.encoder, seed=seed)
             drawn = in_context(self.extracted(None, untrained), level)
             self.probe_space(replace(drawn, name=RANDOM_WEIGHTS), WHOLE)
-        if "description-length" in settings.controls:
-            tables["description_length"] = [row for probe in settings.probes for row in self.described(space, probe)]
+        if "description-length" not in settings.controls:
+            return []
+        return [row for probe in settings.probes for row in self.described(space, probe)]
 
     def guess(self, level: Level) -> None:
         """The class that most have, for all."""
@@ -348,7 +341,7 @@ class Probing:
         )  # fmt: skip
         self.outcomes[f"{MAJORITY}-{level.name}", "none", WHOLE] = [made]
 
-    def described(self, space: Space, probe: str) -> list[dict[str, Any]]:
+    def described(self, space: Space, probe: str) -> list[Row]:
         settings, seed = self.settings.training(probe), self.settings.seeds[0]
         words = space.level.word[space.level.unit[space.level.sides == TRAIN]]
 
@@ -381,38 +374,7 @@ class Probing:
             for layer, bits in zip(space.layers, made["bits"].sum(1).tolist(), strict=True)
         ]
 
-    # tables
-
-    def by_pieces(self, whole: Features) -> list[dict[str, Any]]:
-        if not whole.pieces.any():
-            return []
-        contextual = [own for (space, _, _), own in self.outcomes.items() if space == CONTEXT]
-        return [row for own in contextual for row in result.piece_rows(own, whole)]
-
-    def probed(self, tables: dict[str, list[dict[str, Any]]]) -> Probed:
-        everything = list(self.outcomes.values())
-        tables["scores"] = [row for own in everything for row in result.score_rows(own)]
-        tables["curves"] = [row for own in everything for row in result.curve_rows(own)]
-        tables["classes"] = [
-            row
-            for own in everything
-            if own[0].context == WHOLE and own[0].space not in (RANDOM_LABELS, MAJORITY)
-            for row in result.class_rows(own, self.labelled.classes)
-        ]
-        tables["confidence"] = []
-        for probe in self.settings.probes:
-            if around := self.outcomes.get((AROUND, probe, WHOLE)):
-                tables["confidence"] += result.confidence_rows(self.outcomes[CONTEXT, probe, WHOLE], around)
-            steps = [str(size) for size in self.sizes] + [WHOLE]
-            for less, more in pairwise(steps):
-                if (CONTEXT, probe, less) in self.outcomes:
-                    pair = self.outcomes[CONTEXT, probe, less][0], self.outcomes[CONTEXT, probe, more][0]
-                    tables.setdefault("flips", []).extend(result.flip_rows(*pair))
-                    tables.setdefault("flip_examples", []).extend(result.flip_examples(*pair, self.labelled))
-        order = ("scores", "classes", "curves", "data", "pieces", "confidence", "selectivity", "description_length",
-                 "flips", "flip_examples")  # fmt: skip
-        filled = {name: columns_of(tables[name]) for name in order if tables.get(name)}
-        return Probed(self.encoder.name, filled, self.settings.as_dict(), self.facts())
+    # what was read
 
     def facts_of_sides(self) -> dict[str, dict[str, int]]:
         """How many words, combinations and contexts are on each side."""

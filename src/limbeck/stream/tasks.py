@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from limbeck.corpus.units import TextUnit, texts_of
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.encoders.batching import batches, concatenate
 from limbeck.encoders.protocol import Prepared, Preparer
+from limbeck.encoders.travel import Slim, slim, wide
 from limbeck.seeds import hash_ids, hash_occurrences, hash_text
 from limbeck.stream.plan import Plan, Shard, Surveyed, surveyed
 from limbeck.stream.workers import Pool
@@ -131,9 +133,16 @@ class Ready:
     words: NDArray[np.int64]  # (units,) id in the vocabulary
     occurrences: NDArray[np.uint64]  # (units,) hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.batch, slim(self.words), self.occurrences)
+
     def named(self, distinct: list[str]) -> Prepared:
         """The batch with its strings."""
         return replace(self.batch, strings=Strings(distinct, Strings.of(self.batch.strings).codes))
+
+
+def _arrived(batch: Prepared, words: Slim, occurrences: NDArray[np.uint64]) -> Ready:
+    return Ready(batch, wide(*words), occurrences)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,10 @@ class Pool:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def map(self, function: Callable[[Item], Done], items: Iterable[Item], *, ahead: int = 8) -> Iterator[Done]:
-        """function of each item, in order, at most `ahead` items a worker in advance."""
+        """function of each item, in order, at most `ahead` items a worker in advance.
+
+        What is done is given as soon as every worker has something to do, so that nobody waits while much is read.
+        """
         if self.count < 1:
             yield from map(function, items)
             return
@@ -56,7 +59,8 @@ class Pool:
         try:
             for item in items:
                 under_way.append(pool.submit(_call, path, item))
-                if len(under_way) >= ahead * self.count:
+                enough = len(under_way) > self.count and under_way[0].done()
+                if enough or len(under_way) >= ahead * self.count:
                     yield under_way.popleft().result()
             while under_way:
                 yield under_way.popleft().result()
