@@ -15,7 +15,8 @@ from transformers import BertConfig, BertForMaskedLM, FNetConfig, FNetModel, OPT
 
 from limbeck.corpus.units import Text
 from limbeck.encoders.batching import batches
-from limbeck.encoders.huggingface import HuggingFaceEncoder, position_limit
+from limbeck.encoders.huggingface import HuggingFaceEncoder
+from limbeck.encoders.positions import position_limit
 from limbeck.encoders.protocol import Encoder, Prepared
 from limbeck.errors import InputError, UsageError
 

@@ -15,6 +15,7 @@ from tiny_models import FAMILIES, odd_texts, story, tokenizer
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.preparer import PiecePreparer
 from limbeck.encoders.travel import slim, wide
+from limbeck.strings import Strings
 
 INTEGERS = [np.int64, np.uint64, np.int32, np.int8, np.bool_]
 
@@ -40,6 +41,13 @@ def test_small_and_repeated_numbers_take_little_room() -> None:
     values, times, _ = slim(np.arange(3000))
     assert times is None
     assert values.nbytes == 12_000
+
+
+@pytest.mark.parametrize("words", [[], [""], ["", ""], ["to", "be", "to"], ["a\0b", "c"], ["東京", "\udc80"]])
+def test_strings_come_back(words: list[str]) -> None:
+    again = pickle.loads(pickle.dumps(Strings.of(words)))
+    assert again == words
+    assert again.distinct == Strings.of(words).distinct
 
 
 @pytest.mark.parametrize("settings", [{}, {"units": "pieces"}, {"context": 1}, {"capacity": 6}])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from limbeck.strings import Strings, pack, unpack
+from limbeck.strings import Strings, join_words, pack, part_words, unpack
 
 Int64 = NDArray[np.int64]
 
@@ -57,10 +57,7 @@ class Vocabulary:
         return np.fromiter((get(word, -1) for word in words), dtype=np.int64, count=len(words))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Half a million words travel faster as one string, unless one of them holds the mark between them."""
-        joined = "\0".join(self.words)
-        words = joined if joined.count("\0") + 1 == len(self.words) else self.words
-        return _arrived, (words, self.counts, self.contexts)
+        return _arrived, (join_words(self.words), self.counts, self.contexts)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Plain arrays for saving: the words as UTF-8 bytes, one behind the other, and where each begins and ends."""
@@ -75,7 +72,7 @@ class Vocabulary:
 
 
 def _arrived(words: str | list[str], counts: Int64, contexts: Int64) -> Vocabulary:
-    return Vocabulary(words.split("\0") if isinstance(words, str) else words, counts, contexts)
+    return Vocabulary(part_words(words), counts, contexts)
 
 
 def by_frequency(words: Sequence[str], counts: Int64, rows: Sequence[int]) -> list[int]:

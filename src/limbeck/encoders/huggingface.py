@@ -21,8 +21,9 @@ from limbeck import kernels
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.batching import cut, ranges
 from limbeck.encoders.layers import TABLE, choose_layers
-from limbeck.encoders.packed import KINDS, Row, alike, cut_row, first_position, of_row, packed
+from limbeck.encoders.packed import KINDS, Row, alike, cut_row, of_row, packed
 from limbeck.encoders.pooling import POOLINGS, Pooling
+from limbeck.encoders.positions import choose_window_size, first_position
 from limbeck.encoders.preparer import PiecePreparer
 from limbeck.encoders.protocol import Ints, Prepared
 from limbeck.errors import InputError, UsageError, choose
@@ -31,12 +32,9 @@ from limbeck.transfer import send
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 STACKS = ("encoder", "decoder")
 BATCH_TOKENS = {"cpu": 4096, "mps": 8192}  #: padded pieces in one forward pass, by kind of device
-LONGEST_WINDOW = 4_096  #: unless asked: models of 100,000 positions would read a book at once
-_UNKNOWN_WINDOW = 512
 #: kernels for attention, best first; cuDNN's plans anew for each shape, some 50 ms, and here every batch has its own
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 _PROBE = "one two three four"
-_POSITION_TABLES = ("wpe", "pos_emb", "position", "embed_position")
 
 
 class HuggingFaceEncoder:
@@ -418,34 +416,6 @@ def choose_batch_tokens(device: torch.device) -> int:
     if device.type == "cuda":
         return int(min(131_072, max(4096, torch.cuda.get_device_properties(device).total_memory >> 20)))
     return BATCH_TOKENS.get(device.type, 4096)
-
-
-def choose_window_size(model: Any, tokenizer: Any, window: int | None) -> int:
-    """How many pieces the model reads at once, special tokens included."""
-    limit = position_limit(model)
-    if window is not None:
-        if limit is not None and window > limit:
-            raise UsageError(f"The model has {limit} positions; got a window of {window}: ask for {limit} or less.")
-        return window
-    config = model.config
-    known = [limit, getattr(tokenizer, "model_max_length", None)]
-    known += [getattr(config, key, None) for key in ("max_position_embeddings", "n_positions")]
-    # A tokenizer without a limit says 1e30; a model with relative positions may say -1.
-    sane = [size for size in known if isinstance(size, int) and 1 < size < 10**7]
-    return min([LONGEST_WINDOW, *sane]) if sane else _UNKNOWN_WINDOW
-
-
-def position_limit(model: Any) -> int | None:
-    """How many positions a learned table holds; None for models that compute theirs."""
-    limits = []
-    for path, module in model.named_modules():
-        if isinstance(module, torch.nn.Embedding) and path.rpartition(".")[2].startswith(_POSITION_TABLES):
-            # RoBERTa's kind begins to count behind its padding id, BART's and OPT's at a fixed offset.
-            reserved = getattr(module, "offset", None)
-            if reserved is None:
-                reserved = 0 if module.padding_idx is None else module.padding_idx + 1
-            limits.append(module.num_embeddings - int(reserved))
-    return min(limits, default=None)
 
 
 def weights_fingerprint(model: torch.nn.Module, config: dict[str, Any], reader: str) -> str:

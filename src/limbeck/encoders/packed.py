@@ -48,12 +48,6 @@ class Row:
         return cls(both[:1], both[1:], send(starts.astype(np.int32), device), int(lengths.max()))
 
 
-def first_position(model: Any) -> int:
-    """The number of a text's first position; RoBERTa's kind begins to count behind its padding id."""
-    table = next(module for path, module in model.named_modules() if path.endswith("position_embeddings"))
-    return 0 if table.padding_idx is None else int(table.padding_idx) + 1
-
-
 def cut_row(lengths: Ints, budget: int) -> list[int]:
     """Cut texts in their order into rows of at most `budget` pieces, one text at least."""
     ends = np.cumsum(lengths)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.batching import cut
-from limbeck.encoders.huggingface import choose_device, choose_window_size
+from limbeck.encoders.huggingface import choose_device
 from limbeck.encoders.loading import Parts, load_parts
+from limbeck.encoders.positions import choose_window_size
 from limbeck.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from limbeck.encoders.travel import Slim, slim, wide
 from limbeck.seeds import hash_ids, hash_occurrences, hash_text
 from limbeck.stream.plan import Plan, Shard, Surveyed, surveyed
 from limbeck.stream.workers import Pool
-from limbeck.strings import Strings
+from limbeck.strings import Strings, join_words, part_words
 
 #: of raw text sent to a worker at once; the planning pass returns one count for each distinct word of a chunk, so
 #: large chunks save the main process work
@@ -123,6 +123,13 @@ class ShardStart:
     """Precedes the batches of a shard: the distinct strings that their codes refer to, sent once."""
 
     distinct: list[str]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _started, (join_words(self.distinct),)
+
+
+def _started(distinct: str | list[str]) -> ShardStart:
+    return ShardStart(part_words(distinct))
 
 
 @dataclass(frozen=True)
