@@ -6,6 +6,7 @@ A pass over made text, with a model that is made slow on purpose and a state tha
 (kill -9) one to three times at moments drawn from the seed, then resumed until it is through. Its state must be that
 of an undisturbed pass, floating-point numbers to 1e-10 and counts exactly: no shard counted twice, none lost. On the
 local engine the whole run or a process that prepares the text is killed, on Ray a worker, the driver, or all of it.
+What is left of a run must end by itself: one that waits for ever has failed, whatever it had saved.
 
 All trials take most of an hour; `--from` and `--to` do some of them, and what they find is added to the trials that
 results/faults.json has already, so that several short runs make one table.
@@ -137,6 +138,15 @@ def ended(process: int, seconds: float) -> bool:
     return False
 
 
+def finished(process: int, seconds: float) -> bool:
+    """Whether a child ended by itself within this time; one that did not is killed."""
+    if ended(process, seconds):
+        return True
+    kill(process)
+    ended(process, 30)
+    return False
+
+
 def descendants(process: int) -> Iterator[int]:
     """Processes that a process has started, and those that they have."""
     try:
@@ -179,12 +189,17 @@ class Outcome:
     parts: int  # whole parts that the last try found
     difference: float
     left: int = 0  # processes that outlived their driver
+    hung: int = 0  # runs that did not end by themselves
+
+    @property
+    def good(self) -> bool:
+        return self.difference <= AGREE and not self.hung
 
 
 def local_trial(kind: str, folder: Path, generator: np.random.Generator, wanted: Any, length: float) -> Outcome:
     """Kill the whole run, or a process that prepares the text, and let another go on."""
     workers = 1 if kind == "local, a process that prepares" else 0
-    kills, hits = int(generator.integers(1, 4)), 0
+    kills, hits, hung = int(generator.integers(1, 4)), 0, 0
     for _ in range(kills):
         child = begun(Pass(folder, workers=workers))
         delay = float(generator.uniform(0, 1.1 * length + 2.5 * workers))
@@ -192,11 +207,9 @@ def local_trial(kind: str, folder: Path, generator: np.random.Generator, wanted:
             hits += 1
             inner = [one for one in descendants(child) if "spawn_main" in command_of(one)]
             kill(inner[int(generator.integers(len(inner)))] if inner else child)
-            if not ended(child, 30):
-                kill(child)
-                ended(child, 30)
+            hung += not finished(child, 60)
     found = len(list((folder / "parts").glob("*.npz")))
-    return Outcome(kind, kills, hits, found, difference(Pass(folder, pause=0.0)(), wanted))
+    return Outcome(kind, kills, hits, found, difference(Pass(folder, pause=0.0)(), wanted), hung=hung)
 
 
 def ray_trial(kind: str, folder: Path, generator: np.random.Generator, wanted: Any, length: float) -> Outcome:
@@ -210,10 +223,12 @@ def ray_trial(kind: str, folder: Path, generator: np.random.Generator, wanted: A
         fillers = [one for one in descendants(child) if "Filler" in command_of(one)] if ready else []
     time.sleep(float(generator.uniform(0, 0.4 * length)))  # two workers are soon through
     family = list(descendants(child))
-    hits = int(bool(family))
-    if kind == "ray, a worker" and fillers:
-        kill(fillers[int(generator.integers(len(fillers)))])
-        ended(child, 240)
+    fillers = [] if ended(child, 0.005) else [one for one in fillers if alive(one)]  # of a pass that is under way
+    hung = 0
+    if kind == "ray, a worker":
+        if fillers:
+            kill(fillers[int(generator.integers(len(fillers)))])
+        hung += not finished(child, 240)
     elif kind == "ray, the driver":
         kill(child)
         ended(child, 30)
@@ -228,7 +243,7 @@ def ray_trial(kind: str, folder: Path, generator: np.random.Generator, wanted: A
     for one in family:
         kill(one)
     found = len(list((folder / "parts").glob("*.npz")))
-    return Outcome(kind, 1, hits, found, difference(Pass(folder, pause=0.0)(), wanted), left)
+    return Outcome(kind, 1, int(bool(fillers)), found, difference(Pass(folder, pause=0.0)(), wanted), left, hung)
 
 
 def damage_trial(kind: str, folder: Path, generator: np.random.Generator, wanted: Any, length: float) -> Outcome:
@@ -283,7 +298,8 @@ def main() -> None:
         generator = np.random.default_rng([options.seed, number])
         with tempfile.TemporaryDirectory(prefix="limbeck-faults-") as folder:
             last = outcomes[number] = trial(kind, Path(folder), generator, wanted, length)
-        print(f"{number:4} {kind:32} {last.hits} hits, {last.parts} parts, {last.difference:.1e}", flush=True)
+        told = f"{last.hits} hits, {last.parts} parts, {last.difference:.1e}" + ", did not end" * bool(last.hung)
+        print(f"{number:4} {kind:32} {told}", flush=True)
     figures = table(list(outcomes.values()))
     each = {str(number): asdict(outcomes[number]) for number in sorted(outcomes)}
     report("faults", figures, seed=options.seed, each=each)
@@ -312,10 +328,11 @@ def table(outcomes: list[Outcome]) -> dict[str, Any]:
             "agree": sum(one.difference <= AGREE for one in own),
             "largest difference": max(one.difference for one in own),
             "processes left": sum(one.left for one in own),
+            "did not end": sum(one.hung for one in own),
         }
     figures["trials"] = len(outcomes)
     figures["agree to 1e-10"] = sum(one.difference <= AGREE for one in outcomes)
-    figures["failed"] = [one.kind for one in outcomes if not one.difference <= AGREE]
+    figures["failed"] = [one.kind for one in outcomes if not one.good]
     return figures
 
 

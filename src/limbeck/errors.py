@@ -24,6 +24,10 @@ class InputError(LimbeckError):
         return cls(f"{place}: {message}")
 
 
+class Changed(InputError):
+    """What a run reads has changed under it: nothing that was made of it can be gone on from."""
+
+
 class UsageError(LimbeckError):
     """Options that cannot go together, or a name that does not exist."""
 

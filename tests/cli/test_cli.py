@@ -387,8 +387,9 @@ def test_numbers_that_are_none_are_named_by_layer_and_word(
     status, out, err = run("measure", "--model", folder, *given)
     assert (status, out) == (1, "")
     assert re.search(r"the word '\S+' has a NaN or infinite vector in layer 2 \(", err)
+    assert "What is done is kept: --existing resume goes on with it" in err
     assert err.count("\n") == 1
-    assert left(tmp_path) == ["spoilt"]
+    assert left(tmp_path) == [".run.unfinished", "spoilt"]
 
 
 def test_vectors_that_are_not_whole(run: Run, tmp_path: Path) -> None:
@@ -414,7 +415,7 @@ def test_words_that_static_vectors_lack(run: Run, text: Path, tmp_path: Path) ->
     status, _, err = run("measure", "--model", static, *given)
     assert status == 1
     assert "not in the table of vectors" in err
-    status, _, err = run("measure", "--model", static, *given, "--layers", "0")
+    status, _, err = run("measure", "--model", static, *given, "--layers", "0", "--existing", "replace")
     assert (status, err) == (2, "limbeck: layers cannot be chosen for static vectors: leave it out.\n")
     assert left(tmp_path) == ["static.txt"]
 

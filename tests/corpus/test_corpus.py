@@ -209,6 +209,22 @@ def test_abandoned_reading_closes_files(folder: Path) -> None:
 def test_threads_may_parse_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segment, "KEPT_CHARACTERS", 2_000)  # much is forgotten and learnt again
     corpus = Corpus.from_text("\n\n".join(f"Word{i} isn't a{i} word. It's {i}." for i in range(2_000)))
+    segment.splitter_for.cache_clear()
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(corpus.parse, corpus.documents()))
     assert [s for document in found for s in document] == list(corpus)
+    segment.splitter_for.cache_clear()
+
+
+def test_threads_share_what_is_known_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    segment.splitter_for.cache_clear()
+    corpus = Corpus.from_text("It isn't late.\n")
+    seen: list[str] = []
+    tokenize = segment.SpacyTokenizer.__call__
+    watched = lambda own, pieces: seen.extend(pieces) or tokenize(own, pieces)  # type: ignore[func-returns-value]  # noqa: E731
+    monkeypatch.setattr(segment.SpacyTokenizer, "__call__", watched)
+    for _ in range(3):  # as the blocks of a pass have one each
+        thread = threading.Thread(target=lambda: list(corpus))
+        thread.start()
+        thread.join()
+    assert sorted(seen) == ["It", "isn't", "late."]

@@ -155,7 +155,7 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     capsys.readouterr()
     assert command(data, tmp_path / "x", "--probes", str(first), "--seed", "3") == 1
     assert "other labelled words and split" in capsys.readouterr().err
-    assert command(data, tmp_path / "x", "--probes", str(first), "--probe", "linear") == 1
+    assert command(data, tmp_path / "x", "--probes", str(first), "--probe", "linear", "--existing", "replace") == 1
     assert "no such probes" in capsys.readouterr().err
     assert command(data, tmp_path / "x", "--probes", str(second)) == 1
     assert "--keep-probes" in capsys.readouterr().err

@@ -217,6 +217,8 @@ def test_a_text_that_does_not_stay(tmp_path: Path, command: str, what: str) -> N
         readers(text)[command](Meddling(meddle), tmp_path / "out")
     assert str(text) in str(caught.value)
     assert not (tmp_path / "out").exists()
+    # what was read of two versions of a text is of no use, a file that vanishes may come back
+    assert unfinished_of(tmp_path / "out").exists() == (what == "vanished")
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])

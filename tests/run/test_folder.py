@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.errors import LimbeckError, UsageError
-from limbeck.run.folder import RunFolder, check_target, unfinished_of
+from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.run.folder import KEPT, RunFolder, check_target, unfinished_of
 
 
 def finished(target: Path, content: str = "old") -> Path:
@@ -161,30 +161,36 @@ def test_leftovers_of_a_run_killed_in_its_last_moment_do_no_harm(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("error", "kept"),
+    ("error", "notes"),
     [
-        (KeyboardInterrupt(), True),
-        (RuntimeError("out of memory"), True),
-        (LimbeckError("the input is wrong"), False),
+        (KeyboardInterrupt(), []),  # who stops a run is told by the command
+        (RuntimeError("out of memory"), [KEPT]),
+        (LimbeckError("processes ended"), [KEPT]),
+        (InputError("a NaN"), [KEPT]),
+        (OSError(errno.ENOSPC, "No space left on device"), [KEPT]),
+        (LimbeckError("lost: --existing resume goes on"), []),  # it says so itself
     ],
 )
-def test_what_can_go_on_is_kept(tmp_path: Path, error: BaseException, kept: bool) -> None:
-    target = tmp_path / "run"
-    folder = planned(target)
-    with pytest.raises(type(error)), folder:
-        raise error
-    assert unfinished_of(target).exists() == kept
+def test_no_error_costs_what_is_done(tmp_path: Path, error: BaseException, notes: list[str]) -> None:
     with pytest.raises(type(error)), RunFolder(tmp_path / "nothing yet"):
         raise error
-    assert not unfinished_of(tmp_path / "nothing yet").exists()
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(type(error)), planned(tmp_path / "one"), planned(tmp_path / "other"):
+        raise error
+    assert getattr(error, "__notes__", []) == notes
+    for name in ("one", "other"):
+        assert (unfinished_of(tmp_path / name) / "state" / "plan.npz").exists()
 
 
-def test_a_full_disk_can_be_mended(tmp_path: Path) -> None:
-    target = tmp_path / "run"
-    folder = planned(target)
-    with pytest.raises(LimbeckError), folder:
-        raise LimbeckError("no room") from OSError(errno.ENOSPC, "No space left on device")
-    assert unfinished_of(target).exists()
+def test_what_an_unfinished_run_alone_needs_goes_when_it_is_in_its_place(tmp_path: Path) -> None:
+    folder = planned(tmp_path / "run")
+    (folder.state / "parts").mkdir()
+    (folder.state / "mark").touch()
+    folder.passing += ["state/parts", "state/mark", "state/never there"]
+    with folder:
+        (folder.unfinished / "run.json").touch()
+        folder.finish()
+    assert [path.name for path in (tmp_path / "run" / "state").iterdir()] == ["plan.npz"]
 
 
 def test_a_wrong_try_to_resume_leaves_the_state(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from made import DIM, OwnEncoder, by_pairs, contextual, see, sentences, unique_t
 import limbeck as lb
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.run import MeasureSettings
+from limbeck.run.folder import KEPT, unfinished_of
 from limbeck.tables import read_csv, write_csv
 from limbeck.vectors import StaticVectors
 
@@ -185,15 +186,44 @@ def test_a_complete_run_is_not_run_again(tmp_path: Path) -> None:
         lb.measure(OwnEncoder(), MADE, out=out, settings=SETTINGS)
 
 
-def test_an_error_leaves_nothing(tmp_path: Path) -> None:
-    for arguments in ({"settings": MeasureSettings(min_contexts=10_000)}, {"model": broken}):
-        with pytest.raises(LimbeckError):
-            lb.measure(**({"model": contextual, "corpus": MADE, "out": tmp_path / "run"} | arguments))  # type: ignore[arg-type]
-        assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"settings": MeasureSettings(min_contexts=10_000)},
+        {"settings": MeasureSettings(min_contexts=10_000), "existing": "resume"},
+        {"part": "1/10000"},
+    ],
+)
+def test_a_refusal_leaves_nothing(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    with pytest.raises(LimbeckError) as caught:
+        lb.measure(contextual, MADE, out=tmp_path / "run", **arguments)
+    assert list(tmp_path.iterdir()) == []
+    assert not hasattr(caught.value, "__notes__")
 
 
-def broken(texts: Any) -> list[Any]:
-    return [np.full((len(text.words), 2), np.nan) for text in texts]
+def test_an_error_in_the_pass_leaves_what_is_done(tmp_path: Path) -> None:
+    """The same command gets further once what was wrong is over; the text is not planned again."""
+    wrong = True
+
+    def lose(batch: int) -> None:
+        if wrong:
+            raise LimbeckError("a device is lost")
+
+    def run(existing: str) -> Any:
+        encoder = OwnEncoder(watch=lose)
+        return lb.measure(encoder, MADE, out=tmp_path / "run", settings=SETTINGS, existing=existing)
+
+    with pytest.raises(LimbeckError, match="a device is lost") as caught:
+        run("fail")
+    assert caught.value.__notes__ == [KEPT]
+    plan = unfinished_of(tmp_path / "run") / "state" / "plan.npz"
+    written = plan.stat().st_mtime_ns
+    with pytest.raises(LimbeckError, match="a device is lost"):
+        run("resume")
+    assert plan.stat().st_mtime_ns == written
+    wrong = False
+    assert run("resume").moments.n == lb.measure(OwnEncoder(), MADE, settings=SETTINGS).moments.n
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_no_word_with_a_vector_is_an_error() -> None:

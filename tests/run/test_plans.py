@@ -21,9 +21,10 @@ from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.probe.settings import ProbeSettings
 from limbeck.run import MeasureSettings
+from limbeck.run.folder import KEPT, RunFolder, unfinished_of
 from limbeck.run.parts import with_choice
 from limbeck.run.plan_jobs import DistillJob, EncodeJob, Job, MeasureJob, ProbeJob, RepairJob
-from limbeck.run.plans import EVERYTHING, Reading, run_jobs
+from limbeck.run.plans import EVERYTHING, SHARED, Reading, run_jobs
 from limbeck.run.repair import RepairSettings, repair
 from limbeck.stream import Choice, TextSource, survey
 from limbeck.tables import read_csv
@@ -166,6 +167,50 @@ def test_a_stopped_plan_goes_on(both: tuple[Path, Path, int], tmp_path: Path) ->
     others = [MeasureJob(tmp_path / "measure", title="measure", settings=replace(SETTINGS, seed=6))]
     with pytest.raises(InputError, match="seed was 5 and is 6 now"):
         run_jobs(others, lambda: small(encoder), existing="resume")
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_plan_stopped_while_a_consumer_finishes_reads_no_more(
+    both: tuple[Path, Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: int
+) -> None:
+    """In its last moment, with all files there and the folder not yet in its place."""
+    finished: list[Path] = []
+    write_page = RunFolder._write_page
+
+    def stop(folder: RunFolder) -> None:
+        if len(finished) == which:
+            raise KeyboardInterrupt
+        finished.append(folder.target)
+        write_page(folder)
+
+    monkeypatch.setattr(RunFolder, "_write_page", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(jobs_into(tmp_path)[:3], lambda: reading(OwnEncoder()))
+    monkeypatch.undo()
+    encoder, told = OwnEncoder(), list[str]()
+    run_jobs(jobs_into(tmp_path)[:3], lambda: reading(encoder), existing="resume", tell=told.append)
+    assert encoder.batches == 0
+    assert not [line for line in told if "read once" in line]
+    for name in ("measure", "encode", "distill"):
+        files = [
+            {str(path.relative_to(folder / name)) for path in (folder / name).rglob("*")}
+            for folder in (tmp_path, both[1])
+        ]
+        assert files[0] == files[1]
+        check_tables(tmp_path / name, both[1] / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["distill", "encode", "measure"]
+
+
+def test_an_error_in_the_shared_pass_leaves_what_is_done(tmp_path: Path) -> None:
+    def lose(batch: int) -> None:
+        raise LimbeckError("a device is lost")
+
+    told: list[str] = []
+    with pytest.raises(LimbeckError, match="a device is lost") as caught:
+        run_jobs(jobs_into(tmp_path)[:1], lambda: reading(OwnEncoder(watch=lose)), tell=told.append)
+    assert caught.value.__notes__ == [KEPT]
+    assert told[-1].endswith("texts, read once for 1 consumer")
+    assert (unfinished_of(tmp_path / "measure") / "state" / SHARED / "plan.npz").exists()
 
 
 def test_plans_of_any_choice_out_of_one_survey() -> None:

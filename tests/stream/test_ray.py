@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from made import DIM, LAYERS, OwnEncoder, Watcher, sentences
+from made import DIM, LAYERS, OwnEncoder, Watcher, as_prose, sentences
 
 from limbeck.accumulators import Accumulator, Moments, Norms, Points, UnitSums, WordSums
+from limbeck.cli import main
 from limbeck.corpus import Corpus
 from limbeck.encoders.function import TextPreparer
 from limbeck.errors import InputError, LimbeckError, UsageError
@@ -44,6 +49,10 @@ def cluster() -> Iterator[Any]:
 
         with RayWorkers(2, patience=60) as workers:
             yield workers.start()
+            folder = workers._folder
+            assert folder is not None
+            assert list(Path(folder).glob("session_*"))
+        assert not Path(folder).exists()  # nothing of Ray's own is left
 
 
 def accumulators(plan: Plan) -> list[Accumulator]:
@@ -51,10 +60,10 @@ def accumulators(plan: Plan) -> list[Accumulator]:
     return [Moments(**SHAPE), UnitSums(**SHAPE), Norms(**SHAPE), Points(**SHAPE, capacity=100), words]
 
 
-def go(workers: Any = 0, encoder: Any = None, **options: Any) -> Passed:
+def go(workers: Any = 0, encoder: Any = None, made: Any = accumulators, **options: Any) -> Passed:
     source = TextSource(Corpus.from_sentences(MADE), encoder or OwnEncoder(), "sentence", 60)
     chosen = Choice(min_contexts=2)
-    return run_pass(source, accumulators, shard_units=60, choice=chosen, workers=workers, **options)
+    return run_pass(source, made, shard_units=60, choice=chosen, workers=workers, **options)
 
 
 def equal(a: Passed, b: Passed) -> None:
@@ -124,6 +133,194 @@ def test_a_worker_that_is_lost_is_replaced(
     assert any(told in line and "another does shard" in line for line in lines)
 
 
+def test_a_lost_machine_leaves_fewer_workers(
+    cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    """Its cores are gone with it: for the new worker there is no room, and the other one does all the work."""
+    from limbeck.stream import ray as module
+
+    lost, resources, hand = tmp_path / "lost", module._resources, module.RayWorkers.hand
+    monkeypatch.setattr(module, "_resources", lambda: resources() | ({"CPU": 1.0} if lost.exists() else {}))
+    monkeypatch.setattr(module.RayWorkers, "hand", lambda self: nowhere() if lost.exists() else hand(self))
+    passed = go(cluster, Fragile(lost, "kill", 3))
+    assert lost.exists()
+    equal(passed, go())
+    assert capsys.readouterr().err.count("another does shard") == 1
+
+
+def nowhere() -> Any:
+    """A worker for which no cluster has room."""
+    from limbeck.stream.filler import Filler
+    from limbeck.stream.ray import ray
+
+    return ray.remote(num_cpus=1000)(Filler).remote(1, 0)
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_a_cluster_without_room_is_told(
+    cluster: Any, planned: bool, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    plan = go().plan if planned else None
+    monkeypatch.setattr("limbeck.stream.crew.ROOM", 0.5)
+    monkeypatch.setattr("limbeck.stream.crew.STARTING", 3.0)
+    monkeypatch.setattr("limbeck.stream.ray.RayWorkers.hand", lambda self: nowhere())
+    with pytest.raises(LimbeckError, match=r"must start within 3 s; none did: .* \(\d+ cores\)"):
+        go(cluster, plan=plan)
+    assert capsys.readouterr().err.count("waiting for a worker of Ray to start") == 1
+
+
+class Clumsy(Moments):
+    """Cannot be merged, or ends who tries; or once, a file says so, stands still where it gives its state or merges."""
+
+    name = "clumsy"
+
+    def __init__(self, *, mark: str, how: str, driver: int, **shape: Any) -> None:
+        super().__init__(**shape)
+        self.mark, self.how, self.driver = mark, how, driver
+
+    def settings(self) -> dict[str, Any]:
+        return super().settings() | {"mark": self.mark, "how": self.how, "driver": self.driver}
+
+    def stand(self, where: str) -> None:
+        if self.how == where and os.getpid() != self.driver:
+            with suppress(FileExistsError):
+                Path(self.mark).touch(exist_ok=False)
+                time.sleep(1000)
+
+    def state(self) -> Any:
+        self.stand("state")
+        return super().state()
+
+    def merge(self, other: Any) -> None:
+        if self.how == "kill" and os.getpid() != self.driver:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.how == "raise":
+            raise ValueError("these two do not belong together")
+        self.stand("merge")
+        super().merge(other)
+
+
+def clumsy(mark: Path, how: str) -> Any:
+    return lambda plan: [Clumsy(mark=str(mark), how=how, driver=os.getpid(), **SHAPE)]
+
+
+def test_a_merge_that_fails_is_the_users_error(cluster: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="these two do not belong together"):
+        go(cluster, made=clumsy(tmp_path / "mark", "raise"))
+
+
+@pytest.mark.slow  # three workers come and go
+def test_a_merge_that_ends_every_worker_ends_the_pass(cluster: Any, tmp_path: Path) -> None:
+    with pytest.raises(LimbeckError, match=r"must merge what is done; 3 were lost with shards \d+ to \d+, the last so"):
+        go(cluster, made=clumsy(tmp_path / "mark", "kill"))
+
+
+@pytest.mark.slow  # see above
+@pytest.mark.parametrize(("how", "told"), [("state", "said nothing for 5 s"), ("merge", "")])
+def test_a_worker_that_stands_still_where_it_gives_or_merges_is_replaced(
+    cluster: Any, tmp_path: Path, how: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(cluster, "patience", 5)
+    monkeypatch.setattr("limbeck.stream.driver.STARTING", 8.0)
+    passed = go(cluster, made=clumsy(tmp_path / "mark", how))
+    assert (tmp_path / "mark").exists()
+    (got,), (want,) = passed.accumulators, go(made=lambda plan: [Moments(**SHAPE)]).accumulators
+    for name, array in want.state().items():
+        np.testing.assert_allclose(got.state()[name], array, rtol=1e-10, atol=1e-10)
+    assert told in capsys.readouterr().err
+
+
+class Owner:
+    def own(self) -> list[Any]:
+        from limbeck.stream.ray import ray
+
+        return [ray.put(np.zeros(1_000_000))]
+
+
+def gone_with_its_owner() -> Any:
+    """A reference to what Ray has lost."""
+    from limbeck.stream.ray import ray
+
+    owner = ray.remote(num_cpus=0)(Owner).remote()
+    (reference,) = ray.get(owner.own.remote())
+    ray.kill(owner)
+    with suppress(ray.exceptions.RayError):
+        while True:
+            ray.get(reference)
+            time.sleep(0.05)
+    return reference
+
+
+@pytest.mark.parametrize("often", [1, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kept", [True, False])
+def test_states_that_are_lost_are_done_again_but_not_for_ever(
+    cluster: Any, tmp_path: Path, kept: bool, often: int, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    """What lay on a lost machine is missed when it is written, or when it is merged."""
+    from limbeck.stream.driver import Driver, Ended
+
+    keep, lost, gone = Driver.keep, [], gone_with_its_owner()
+
+    def lose(self: Driver, ended: Ended) -> None:
+        if ended.part.first in (1, 2) and len(lost) < often:
+            lost.append(ended.part)
+            ended = replace(ended, state=gone)
+        keep(self, ended)
+
+    monkeypatch.setattr(Driver, "keep", lose)
+    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", 0.01)
+    checkpoint = tmp_path if kept else None
+    if often > 1:
+        with pytest.raises(LimbeckError, match=r"of shards? [12]\b.* was lost 3 times"):
+            go(cluster, checkpoint=checkpoint)
+        return
+    equal(go(cluster, checkpoint=checkpoint), go())
+    assert lost
+    assert "had done is gone with it: shard" in capsys.readouterr().err
+
+
+def test_what_is_done_is_kept_when_ray_fails(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    from limbeck.stream.driver import Driver
+    from limbeck.stream.ray import ray
+
+    def fail(self: Driver) -> None:
+        raise ray.exceptions.RaySystemError("the head is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Driver, "finish", fail)
+        with pytest.raises(LimbeckError, match=r"until the end; .*the head is gone: --existing resume"):
+            go(cluster, checkpoint=tmp_path)
+    again = OwnEncoder()
+    equal(go(0, again, checkpoint=tmp_path), go())
+    assert again.batches == 0
+
+
+class Narrow(OwnEncoder):
+    """Has room for so many words at once."""
+
+    def forward(self, batch: Any) -> Any:
+        if len(batch) > 20:
+            raise MemoryError
+        return super().forward(batch)
+
+
+def test_that_batches_are_halved_is_said_once(cluster: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    equal(go(cluster, Narrow()), go())
+    assert capsys.readouterr().err.count("out of memory on cpu") == 1
+
+
+def test_a_worker_that_is_late_for_planning_is_there_for_the_pass(cluster: Any) -> None:
+    from limbeck.stream.crew import RayPool
+    from limbeck.stream.ray import RayWorkers, ray
+
+    with RayWorkers(2, cores_per_worker=1) as own:
+        for worker in cluster._idle:  # so that there is room
+            ray.kill(worker)
+        cluster._idle = []
+        assert list(RayPool(own).map(len, ["one piece"])) == [9]
+        assert len(own._idle) == 2
+
+
 class FragilePreparer(TextPreparer):
     """Ends its process when it is asked for the second time, once."""
 
@@ -173,68 +370,6 @@ def test_a_plan_runs_there_too(cluster: Any, tmp_path: Path) -> None:
     )
 
 
-class Stubborn:
-    """An actor as `Tree` sees one; its merges are said to have failed."""
-
-    def __init__(self, name: str = "") -> None:
-        self.merge, self.name, self.asked = self, name, 0
-
-    def options(self, **_: Any) -> Any:
-        return self
-
-    def remote(self, *_: Any) -> tuple[str, str]:
-        self.asked += 1
-        return f"done {self.name}{self.asked}", f"state {self.asked}"
-
-
-def test_states_whose_merge_fails_wait_again_and_are_given_up_in_the_end(cluster: Any) -> None:
-    from limbeck.stream.assignment import TRIES
-    from limbeck.stream.checkpoint import Part
-    from limbeck.stream.tree import Node, Tree
-
-    tree, worker = Tree([]), Stubborn()
-    tree.add(Part(0, 2), Node("a", {"x": 1}))
-    tree.add(Part(2, 3), Node("b", {"x": 2, "y": 1}))
-    tree.add(Part(5, 6), Node("c", {}))
-    for left in reversed(range(TRIES)):
-        assert tree.pair(worker)
-        assert not tree.pair(worker)  # nothing else has a neighbour
-        assert tree.busy(worker)
-        (reference,) = tree.under_way
-        assert tree.held == 3
-        gone = tree.failed(reference)[1]
-        assert [part for part, _ in gone] == ([] if left else [Part(0, 2), Part(2, 3)])
-    assert tree.whole
-    assert [part for part, _ in tree.nodes()] == [Part(5, 6)]
-    tree.add(Part(6, 7), Node("d", {"x": 3}))
-    tree.pair(worker)
-    assert tree.merged(tree.under_way[0]) == Part(5, 7)
-    assert list(tree.nodes()) == [(Part(5, 7), Node(f"state {TRIES + 1}", {"x": 3}, 1))]
-
-
-def test_states_do_not_pile_up(cluster: Any) -> None:
-    from limbeck.stream.checkpoint import Part
-    from limbeck.stream.tree import Node, Tree
-
-    tree, workers, most = Tree([]), [Stubborn("a"), Stubborn("b"), Stubborn("c")], 0
-    generator = np.random.default_rng(0)
-    for number in generator.permutation(12).tolist() + list(range(12, 400)):
-        if number % 3 == 0:  # a worker comes to its merges before its next block, others work on meanwhile
-            for reference in tree.under_way:
-                tree.merged(reference)
-        while tree.pair(workers[number % 3]):
-            pass
-        tree.add(Part(number, number + 1), Node("state", {}))
-        most = max(most, tree.held)
-    assert most < 30
-    while not tree.whole:
-        tree.pair(workers[0], all_done=True)
-        for reference in tree.under_way:
-            tree.merged(reference)
-    ((part, _),) = tree.nodes()
-    assert part == Part(0, 400)
-
-
 def test_an_error_in_a_worker_is_the_users_error(cluster: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"text\.txt:7: this line is no text\."):
         go(cluster, Fragile(tmp_path / "lost", "raise", 3))
@@ -269,3 +404,101 @@ def test_more_workers_than_cores_are_refused(cluster: Any) -> None:
 
 def test_local_workers_stay_local(cluster: Any) -> None:
     assert type(cluster.local) is Workers
+
+
+def test_an_address_is_of_the_ray_that_is_there(cluster: Any) -> None:
+    from limbeck.stream.ray import RayWorkers, ray
+
+    there = ray.get_runtime_context().gcs_address
+    for address in (None, "auto", there):
+        with RayWorkers(1, address=address) as workers:
+            workers.start()
+    with pytest.raises(UsageError, match=f"--address must be {there}.*; got 127.0.0.1:1"):
+        RayWorkers(1, address="127.0.0.1:1").start()
+    assert ray.is_initialized()
+
+
+def test_an_address_must_be_one_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    from limbeck.stream.ray import _check, _not_there
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    _check("auto")
+    with pytest.raises(LimbeckError, match=r"a cluster of Ray must be at --address 127\.0\.0\.1:1; "):
+        _check("127.0.0.1:1")
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        _check("ray://127.0.0.1:10001")
+    monkeypatch.setenv("RAY_ADDRESS", "ray://127.0.0.1:10001")
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        _check("auto")
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    assert "set RAY_AUTH_MODE=token" in _not_there("host:6379", Exception("Failed to connect"))
+
+
+def test_no_workers_are_refused_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = "measure --model mini-bert --corpus sample --engine ray --workers 0 --out".split()
+    assert main([*arguments, str(tmp_path / "run")]) == 2
+    assert "--workers must be at least 1 with --engine ray; got 0" in capsys.readouterr().err
+
+
+def command(out: Path, corpus: Path, *more: str) -> list[str]:
+    own = ["measure", "--model", "mini-bert", "--corpus", str(corpus), "--out", str(out), "--engine", "ray"]
+    return [sys.executable, "-m", "limbeck", *own, "--workers", "1", "--min-contexts", "2", *more]
+
+
+@pytest.fixture
+def prose(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text(as_prose(sentences(300, most=12)))
+    return path
+
+
+@pytest.mark.slow  # a cluster starts
+def test_a_running_cluster_is_joined(tmp_path: Path, prose: Path) -> None:
+    own = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64, "RAY_USAGE_STATS_ENABLED": "0"}
+    own |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    with tempfile.TemporaryDirectory(prefix="lr-", dir="/tmp") as folder:  # sockets want short paths
+        start = (
+            "start --head --block --port=0 --node-ip-address=127.0.0.1 --num-cpus=2 --include-dashboard=false".split()
+        )
+        head = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", *start, f"--temp-dir={folder}"]
+        with open(tmp_path / "head.log", "wb") as log:
+            cluster = subprocess.Popen(head, env=own, stdout=log, stderr=log, start_new_session=True)
+        try:
+            where = Path(folder) / "ray_current_cluster"
+            for _ in range(600):
+                if where.exists() or cluster.poll() is not None:
+                    break
+                time.sleep(0.1)
+            assert where.exists(), (tmp_path / "head.log").read_text()
+            ran = subprocess.run(
+                command(tmp_path / "run", prose, "--address", where.read_text().strip()),
+                env=own, capture_output=True, text=True, timeout=300, check=False,
+            )  # fmt: skip
+            assert ran.returncode == 0, ran.stderr
+            assert (tmp_path / "run" / "layers.csv").exists()
+            assert cluster.poll() is None  # it is not the command's to end
+        finally:
+            os.killpg(cluster.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                cluster.wait(10)
+            with suppress(ProcessLookupError):
+                os.killpg(cluster.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow  # Ray starts
+def test_a_batch_system_that_ends_a_run_is_as_ctrl_c(tmp_path: Path, prose: Path) -> None:
+    prose.write_text(as_prose(sentences(40_000, most=40)))
+    run = command(tmp_path / "run", prose)
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
+        plan = tmp_path / ".run.unfinished" / "state" / "plan.npz"
+        for _ in range(1200):
+            if plan.exists() or ran.poll() is not None:
+                break
+            time.sleep(0.1)
+        time.sleep(2)
+        ran.send_signal(signal.SIGTERM)
+        _, told = ran.communicate(timeout=120)
+    assert ran.returncode == 130, told
+    assert "stopped; to go on: the same command with --existing resume." in told
+    assert "SIGTERM" not in told
+    assert plan.exists()

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from limbeck.stream.workers import Pool
+import pytest
+
+from limbeck.errors import LimbeckError
+from limbeck.stream.workers import Pool, Workers
 
 
 def double(number: int) -> int:
@@ -32,3 +42,116 @@ def test_results_come_in_order_and_before_all_is_read() -> None:
         results.close()  # type: ignore[attr-defined]
     finally:
         pool.close()
+
+
+@dataclass
+class Count:
+    """A job: numbers, each with so many bytes behind it."""
+
+    stop: int
+    size: int = 0
+
+    def __call__(self, pool: Pool) -> Iterator[tuple[int, bytes]]:
+        return ((number, bytes(self.size)) for number in range(self.stop))
+
+
+@dataclass
+class Raise:
+    """A job that gives a number and fails."""
+
+    error: type[Exception]
+
+    def __call__(self, pool: Pool) -> Iterator[int]:
+        yield 1
+        raise self.error("no", 2) if self.error is Immovable else self.error("no")
+
+
+class Immovable(Exception):
+    """Pickles, and cannot be unpickled."""
+
+    def __init__(self, what: str, number: int) -> None:
+        super().__init__(f"{what} {number}")
+
+
+class KillOne:
+    """A job whose processes are killed."""
+
+    def __call__(self, pool: Pool) -> Iterator[Any]:
+        return pool.map(kill_myself, range(3))
+
+
+def kill_myself(item: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    with Workers(1) as started:
+        yield started
+
+
+def test_jobs_follow_each_other(workers: Workers) -> None:
+    first, second = workers.run(Count(30)), workers.run(Count(3, size=200_000))
+    assert [number for number, _ in first] == list(range(30))
+    assert [(number, len(behind)) for number, behind in second] == [(0, 200_000), (1, 200_000), (2, 200_000)]
+
+
+def test_who_lets_go_of_a_job_can_have_another(workers: Workers) -> None:
+    let_go, waiting = workers.run(Count(10**9, size=200_000)), workers.run(Count(10**9))
+    assert next(let_go)[0] == 0
+    let_go.close()  # type: ignore[attr-defined]
+    del waiting
+    assert [number for number, _ in workers.run(Count(5))] == list(range(5))
+
+
+@pytest.mark.parametrize(("error", "arrives"), [(LimbeckError, LimbeckError), (Immovable, RuntimeError)])
+def test_what_goes_wrong_arrives(workers: Workers, error: type[Exception], arrives: type[Exception]) -> None:
+    items = workers.run(Raise(error))
+    assert next(items) == 1
+    with pytest.raises(arrives, match="no"):
+        next(items)
+    assert list(items) == []
+    assert len(list(workers.run(Count(5)))) == 5
+
+
+def test_a_process_of_the_pool_that_is_killed() -> None:
+    with Workers(1) as workers, pytest.raises(LimbeckError, match=r"ended unexpectedly .*: lower --workers"):
+        list(workers.run(KillOne()))
+
+
+FEEDER_KILLED = """
+import os, signal
+
+from limbeck.errors import LimbeckError
+from limbeck.stream.workers import Workers
+
+
+class Large:
+    def __call__(self, pool):
+        return (bytes(10_000_000) for _ in range(100))
+
+
+if __name__ == "__main__":
+    with Workers(1) as workers:
+        items = workers.run(Large())
+        assert len(next(items)) == 10_000_000
+        assert workers._items.poll(60)  # the next has begun to come, and is more than a pipe holds
+        os.kill(workers._feeder.pid, signal.SIGKILL)
+        try:
+            next(items)
+        except LimbeckError as error:
+            print(error)
+        try:
+            next(workers.run(Large()))
+        except LimbeckError as error:
+            print(error)
+"""
+
+
+def test_the_feeding_process_killed_while_it_writes(tmp_path: Path) -> None:
+    """In a process of its own, which is killed in its turn if it waits for ever."""
+    script = tmp_path / "script.py"
+    script.write_text(FEEDER_KILLED)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=True)
+    line = "the processes that prepare the text ended unexpectedly (out of memory?): lower --workers.\n"
+    assert done.stdout == 2 * line

@@ -130,22 +130,28 @@ def _attempt(options: argparse.Namespace) -> tuple[int, str]:
     except LimbeckError as error:
         if options.debug:
             raise
-        print(f"limbeck: {error}", file=sys.stderr)
-        return error.exit_status, str(error)
+        told = str(error) + _notes(error)
+        print(f"limbeck: {told}", file=sys.stderr)
+        return error.exit_status, told
     except (OSError, MemoryError, RuntimeError) as error:
         if options.debug:
             raise
         told = _plainly(error)
-        print(f"limbeck: {told} (--debug shows where)", file=sys.stderr)
+        print(f"limbeck: {told} (--debug shows where){_notes(error)}", file=sys.stderr)
         if isinstance(error, OSError):
             _give_up_printing()
-        return 1, told
+        return 1, told + _notes(error)
 
 
 def _give_up_printing() -> None:
     """Let what is still to be printed go nowhere: Python would fail on it once more at its end."""
     with open(os.devnull, "w") as nowhere, contextlib.suppress(OSError, ValueError):
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _notes(error: BaseException) -> str:
+    """What was added to an error on its way."""
+    return "".join(f" {' '.join(note.split())}" for note in getattr(error, "__notes__", ()))
 
 
 def _plainly(error: BaseException) -> str:

@@ -26,6 +26,8 @@ def prepare_process() -> None:
     os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     # large pages for large tensors: small ones cost a CPU a sixth of a model's time
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    # Python's keeper of semaphores complains, behind our own line, when a process that prepares text was killed
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     _keep_freed_memory()
 
 

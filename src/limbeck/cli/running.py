@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,9 +46,15 @@ def started(options: argparse.Namespace) -> Workers:
     from limbeck.cli.process import prepare_process
     from limbeck.stream.run import workers_of
 
+    if options.workers == 0:
+        raise UsageError("--workers must be at least 1 with --engine ray; got 0: leave it out for as many as fit.")
     gpus = 0 if options.gpus_per_worker is None and options.device == "cpu" else options.gpus_per_worker
     how = {"address": options.address, "gpus_per_worker": gpus, "prepare": prepare_process}
-    return workers_of(engine, options.workers, **how).start()
+    workers = workers_of(engine, options.workers, **how).start()
+    with suppress(ValueError):  # not in the main thread
+        # batch systems end a run so, which then keeps what is done, as after Ctrl-C; Ray's own way is a page of traces
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return workers
 
 
 def describe(plan: Plan) -> str:

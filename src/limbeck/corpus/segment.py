@@ -12,6 +12,7 @@ import pkgutil
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from limbeck.corpus import boundaries
@@ -59,25 +60,28 @@ class Splitter:
         self._known: dict[str, tuple[Tokens, int, int]] = {}  # piece -> its words, how it ends, how it begins
         self._older: dict[str, tuple[Tokens, int, int]] = {}  # those known before the last time there was no room
         self._room = KEPT_CHARACTERS
+        self._turn = threading.Lock()  # neither what is kept nor spaCy's memory zones may be changed by two at a time
 
     def sentences(self, paragraph: str) -> list[tuple[Tokens, frozenset[int]]]:
         """The words of each sentence of a paragraph, and the indices of words that no blank follows."""
-        if paragraph.isascii():
-            return self._sentences(paragraph)
-        parts = boundaries.STOPS_WITHOUT_BLANK.split(paragraph)  # text, stop, text, stop, ..., text
-        found = []
-        for text, stop in zip(parts[::2], [*parts[1::2], ""], strict=True):
-            found += self._sentences(text + stop)
-        return found
+        with self._turn:
+            if paragraph.isascii():
+                return self._sentences(paragraph)
+            parts = boundaries.STOPS_WITHOUT_BLANK.split(paragraph)  # text, stop, text, stop, ..., text
+            found = []
+            for text, stop in zip(parts[::2], [*parts[1::2], ""], strict=True):
+                found += self._sentences(text + stop)
+            return found
 
     def words(self, text: str) -> tuple[Tokens, frozenset[int]]:
         """The words of a text that is one sentence, whatever stops are in it."""
         words: list[str] = []
         glued: list[int] = []
         pieces = text.split()
-        self._learn(pieces)
-        for piece in pieces:
-            tokens = self._known[piece][0]
+        with self._turn:
+            self._learn(pieces)
+            known = [self._known[piece][0] for piece in pieces]
+        for tokens in known:
             glued += range(len(words), len(words) + len(tokens) - 1)
             words += tokens
         return tuple(words), frozenset(glued)
@@ -180,19 +184,13 @@ def characters_of(word: str) -> Tokens:
     return tuple(found)
 
 
-_made = threading.local()
-
-
+@cache
 def splitter_for(language: str, *, characters: bool = False) -> Splitter:
-    """The splitter of a language, made once a thread; with `characters` each character is a word (no spaCy needed).
+    """The splitter of a language; with `characters` each character is a word (no spaCy needed).
 
-    Threads do not share one, since neither what is kept nor spaCy's memory zones may be changed by two at a time.
+    Threads share one: each block of a pass has a thread of its own, and would learn all words again.
     """
-    splitters: dict[tuple[str, bool], Splitter] = _made.__dict__.setdefault("splitters", {})
-    key = (language, characters)
-    if key not in splitters:
-        splitters[key] = _character_splitter(language) if characters else _word_splitter(language)
-    return splitters[key]
+    return _character_splitter(language) if characters else _word_splitter(language)
 
 
 def _character_splitter(language: str) -> Splitter:

@@ -57,7 +57,7 @@ class Vocabulary:
         return np.fromiter((get(word, -1) for word in words), dtype=np.int64, count=len(words))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (join_words(self.words), self.counts, self.contexts)
+        return _arrived, (type(self), join_words(self.words), self.counts, self.contexts)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Plain arrays for saving: the words as UTF-8 bytes, one behind the other, and where each begins and ends."""
@@ -71,8 +71,8 @@ class Vocabulary:
         return cls(words, arrays["counts"], arrays["contexts"])
 
 
-def _arrived(words: str | list[str], counts: Int64, contexts: Int64) -> Vocabulary:
-    return Vocabulary(part_words(words), counts, contexts)
+def _arrived(kind: type[Vocabulary], words: str | list[str], counts: Int64, contexts: Int64) -> Vocabulary:
+    return kind(part_words(words), counts, contexts)
 
 
 def by_frequency(words: Sequence[str], counts: Int64, rows: Sequence[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import finalize
@@ -24,6 +24,14 @@ _SAID = ("you tried to allocate", "out of memory", "_ALLOC_FAILED")
 #: most pieces that an encoder has been found to have room for at once, where it had none for more; by its `id`, since
 #: a user's need not be hashable
 _room: dict[int, int] = {}
+
+
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+#: says a line to the user; a process whose output nobody sees has another way
+say: Callable[[str], None] = _print
 
 
 def read_parts(encoder: Encoder, batch: Prepared) -> Iterator[tuple[slice, Prepared, torch.Tensor]]:
@@ -109,11 +117,9 @@ def _keep_to(encoder: Encoder, pieces: int) -> None:
     if id(encoder) not in _room:
         with suppress(TypeError):  # some objects cannot tell when they go
             finalize(encoder, _room.pop, id(encoder), None)
-        print(
+        say(
             f"{encoder.name}: out of memory on {_device(encoder)}, so batches are halved until they fit, from now on; "
-            f"--batch-tokens {max(pieces, 1)} would begin there.",
-            file=sys.stderr,
-            flush=True,
+            f"--batch-tokens {max(pieces, 1)} would begin there."
         )
     _room[id(encoder)] = pieces
 

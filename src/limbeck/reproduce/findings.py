@@ -239,8 +239,7 @@ def _told(models: Mapping[str, Judgement]) -> str:
     for name, found in models.items():
         names.setdefault((found.verdict, found.why), []).append(name)
     return "; ".join(
-        f"{spoken(alike)}{f' {verdict}' if len(verdicts) > 1 else ''}: {why}"
-        for (verdict, why), alike in names.items()
+        f"{spoken(alike)}{f' {verdict}' if len(verdicts) > 1 else ''}: {why}" for (verdict, why), alike in names.items()
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ class TrainedBaseline:
     """What is left of a baseline when its trainer is gone.
 
     missing  why there is none; then there are no vectors
-    unseen   vectors of the words that were asked for beside the vocabulary, NaN where n-grams tell nothing; None for
+    unseen   vectors of those words that were asked for beside the vocabulary of which n-grams tell something; None for
              a method without n-grams
     """
 
@@ -52,7 +51,8 @@ class TrainBaseline:
             return TrainedBaseline(method, vectors)
         others = [word for word in self.others if word not in vectors]
         rows: NDArray[np.float32] = made.unseen(others)
-        return TrainedBaseline(method, vectors, StaticVectors(others, rows))
+        there = np.flatnonzero(np.isfinite(rows).all(axis=1))
+        return TrainedBaseline(method, vectors, StaticVectors([others[row] for row in there.tolist()], rows[there]))
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,3 @@ class BaselineJob:
 
     def __call__(self, pool: Pool) -> Iterator[TrainedBaseline]:
         return pool.map(self.train, BASELINES)
-
-
-def known_of(vectors: StaticVectors | None) -> Any:
-    """A look-up of a word's vector, None where it is not known: a fallback of `word_similarities`."""
-
-    def look_up(word: str) -> Any:
-        found = vectors[word] if vectors is not None and word in vectors else None
-        return found if found is not None and np.isfinite(found).all() else None
-
-    return look_up

@@ -73,6 +73,8 @@ def gather(model: str, wanted: Wanted, shared: Shared, *, name: str, folder: Pat
                 except (CannotShow, LimbeckError) as reason:
                     (folder / f"{part}.json").unlink(missing_ok=True)
                     missing[part] = str(reason).strip().rstrip(".")
+                    if wanted.progress:
+                        print(f"{name}: not made: {missing[part]}", file=sys.stderr)
                     continue
                 keep_part(folder / f"{part}.json", found, asked)
             parts[part] = found

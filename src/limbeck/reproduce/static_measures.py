@@ -13,7 +13,6 @@ from limbeck.errors import LimbeckError
 from limbeck.evaluate.task import Pairs
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.parts import Part
-from limbeck.reproduce.static_baselines import known_of
 from limbeck.reproduce.static_classify import Networks, classification, classify_frozen
 from limbeck.reproduce.static_scores import (
     Scoreboard,
@@ -70,7 +69,7 @@ class Distilling(ParentVectors):
             for layer, one in averages.items()
         }
         for name, unseen in trained["unseen"].items():
-            cosines = cosines_of(trained["vectors"][name], sets.told, fallback=known_of(unseen))
+            cosines = cosines_of(trained["vectors"][name], sets.told, fallback=unseen)
             everything[name, ""] = all_pair_values(cosines, sets.told)
         layers = [way for way in board.ways if way[0] == AVERAGE]
         best = board.best(layers) if math.isfinite(board.value(layers[0])) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -266,7 +265,7 @@ def distill_into(
     if len(made) > 1:
         whole = {"command": "distill", "results": list(made), "identity": identity(subject, settings)}
         write_text(folder.unfinished / "run.json", json.dumps(whole, indent=2, default=str) + "\n")
-    shutil.rmtree(folder.state, ignore_errors=True)  # sums and kept vectors, many times the size of what they gave
+    folder.passing.append("state")  # sums and kept vectors, many times the size of what they gave
     folder.finish()
     return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -123,8 +122,7 @@ def encode_source(
             **how,
         )
     writer.close(duplicates=plan.duplicates)
-    # of a part the plan stays, to be merged by
-    shutil.rmtree(folder.state if division.part is None else folder.state / PARTS)
+    folder.passing.append("state" if division.part is None else f"state/{PARTS}")  # of a part the plan is merged by
     return folder.finish()
 
 

@@ -72,10 +72,7 @@ def finetune_into(
     save(found, folder.unfinished, source=source)
     if draw is not None:
         draw(folder.unfinished)
-    for file in folder.state.glob("*") if folder.state.is_dir() else ():
-        file.unlink()
-    if folder.state.is_dir():
-        folder.state.rmdir()
+    folder.passing.append("state")
     folder.finish()
     return found
 

@@ -11,13 +11,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from limbeck.errors import LimbeckError, choose
+from limbeck.errors import Changed, LimbeckError, choose
 from limbeck.remote import UrlPath, as_path
 from limbeck.run.remote import remote_target
 
 EXISTING = ("fail", "resume", "replace")
 #: files of which every finished run has one, and nothing else is likely to
 MARKERS = ("run.json", "vectors.json")
+#: told with an error after which there is something to go on from
+KEPT = "What is done is kept: --existing resume goes on with it, --existing replace begins anew."
 
 
 class RunFolder:
@@ -25,8 +27,9 @@ class RunFolder:
 
     existing  what to do with what is there: "fail", "resume" an unfinished run, or "replace" a run
 
-    As a context it lets go of the folder at the end. After an error it keeps what can be resumed and removes the rest.
-    A folder or file that is no run is never touched.
+    As a context it lets go of the folder at the end. An error before there is a plan or anything else to go on from
+    leaves no folder behind; later what is done is kept and the error told so, unless it was made of files that have
+    changed meanwhile. A folder or file that is no run is never touched.
     """
 
     def __init__(self, target: str | Path, *, existing: str = "fail") -> None:
@@ -38,7 +41,8 @@ class RunFolder:
         self.unfinished = unfinished_of(self.target)
         #: a finished run is as far as resuming can get
         self.complete = existing == "resume" and holds_run(self.target) and not self.unfinished.exists()
-        self._resumed = existing == "resume" and self.unfinished.exists()
+        #: names of what is in the folder for an unfinished run alone; it goes once the run is in its place
+        self.passing: list[str] = []
         self._lock: int | None = None
         if not self.complete:
             self._open(existing)
@@ -86,6 +90,8 @@ class RunFolder:
                 f"{self.target}: could not be put in place ({error.strerror}); the run is in {self.unfinished}."
             ) from error
         shutil.rmtree(old, ignore_errors=True)
+        for path in (place / name for name in self.passing):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
         if self._remote is not None:
             self._remote.upload()
             self._remote.clear()
@@ -111,20 +117,16 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and not self.complete and not (self.resumable and self._may_go_on(error)):
-            self.discard()
+        if error is not None and not self.complete:
+            if not self.resumable or isinstance(error, Changed):
+                self.discard()
+            elif isinstance(error, Exception) and "--existing" not in f"{error} {getattr(error, '__notes__', '')}":
+                error.add_note(KEPT)
         if self._remote is not None and self.complete:
             self._remote.clear()  # what was brought here to look at
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-    def _may_go_on(self, error: BaseException) -> bool:
-        """Whether the same command could get further another time: input that is wrong stays wrong, a disk gets room.
-
-        What was there before this try is not for this try to remove.
-        """
-        return self._resumed or not isinstance(error, LimbeckError) or isinstance(error.__cause__, OSError)
 
 
 @contextmanager

@@ -108,15 +108,17 @@ def measure_source(
     identity = identity_for(source, settings, division)
     chosen: dict[str, Any] = {"choice": settings.choice, "deduplicate": settings.rules.deduplicate}
 
-    def prepare(plan: Plan) -> list[Accumulator]:
+    def enough(plan: Plan) -> None:
         check_enough(plan, settings)
+
+    def prepare(plan: Plan) -> list[Accumulator]:
         if on_plan is not None:
             on_plan(plan)
         return accumulators_for(plan, **shape, settings=settings)
 
     with steady(source), nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
         how: dict[str, Any] = {"workers": processes, "progress": progress}
-        plan = planned(source, division, identity, state=checkpoint, **chosen, **how)
+        plan = planned(source, division, identity, state=checkpoint, check=enough, **chosen, **how)
         told = settings.as_dict() | division.told()
         passed = run_pass(
             source, prepare, plan=plan, checkpoint=checkpoint, settings=told, seed=settings.seed, **chosen, **how

@@ -8,7 +8,7 @@ parts before it (`--first-document`): identities, and all that is chosen by thei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.distill.wordlist import read_word_list
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.run.frequencies import EVERY_WORD
-from limbeck.state import load, save
+from limbeck.state import State, load, save
 from limbeck.stream import Choice, Plan, Source, survey
 from limbeck.stream.checkpoint import PLAN, Checkpoint, Part
 from limbeck.stream.plan import Surveyed, choose_words
@@ -159,17 +159,35 @@ def planned(
     choice: Choice,
     deduplicate: bool,
     state: Path | None = None,
+    check: Callable[[Plan], None] = lambda plan: None,
     **how: Any,
 ) -> Plan:
-    """The plan of a run: of an earlier try that `state` holds, of another part, or a new one, kept there."""
+    """The plan of a run: of an earlier try that `state` holds, of another part, or a new one, kept there.
+
+    One that `check` refuses is not kept: with the settings that it needs it would be another.
+    """
     saved = None if state is None else Checkpoint(state, identity)
     plan = saved.load_plan() if saved else None
-    if plan is None:
-        plan = borrow_plan(division, identity, state=state)
-        plan = plan or make_plan(source, division, choice=choice, deduplicate=deduplicate, state=state, **how)
-        if saved:
-            saved.save_plan(plan)
+    if plan is not None:
+        check(plan)
+        return plan
+    whole = borrow_plan(division, identity)
+    whole = whole or make_plan(source, division, choice=choice, deduplicate=deduplicate, **how)
+    plan = whole.plan if division.part is None else part_of(whole.plan, division.part)
+    check(plan)
+    if saved:
+        saved.folder.mkdir(parents=True, exist_ok=True)
+        save(saved.folder / TEXTS, whole.texts)
+        saved.save_plan(plan)  # last: what has a plan has all that belongs to it
     return plan
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The plan of a text that is not divided yet, and what its texts say."""
+
+    plan: Plan
+    texts: State
 
 
 def make_plan(
@@ -178,11 +196,10 @@ def make_plan(
     *,
     choice: Choice,
     deduplicate: bool,
-    state: Path | None = None,
     shard_units: int | None = None,
     **how: Any,
-) -> Plan:
-    """The plan of a run, divided as asked; what its texts say is put beside it in `state`."""
+) -> Whole:
+    """The plan of a text that can be divided as asked."""
     watched = Watched(source)
     if division.vocabulary is not None:
         choice = Choice(min_contexts=1, max_words=EVERY_WORD)
@@ -196,14 +213,11 @@ def make_plan(
         plan = surveyed(max(1, plan.units // (SHARDS_A_PART * division.part.count)))
     if division.vocabulary is not None:
         plan = replace(plan, vocabulary=followed(plan.vocabulary, division.vocabulary))
-    if state is not None:
-        state.mkdir(parents=True, exist_ok=True)
-        save(state / TEXTS, {"contents": watched.contents, "shards": plan.to_arrays()["shards"]})
-    return plan if division.part is None else part_of(plan, division.part)
+    return Whole(plan, {"contents": watched.contents, "shards": plan.to_arrays()["shards"]})
 
 
-def borrow_plan(division: Division, identity: dict[str, Any], *, state: Path | None = None) -> Plan | None:
-    """The plan of another part, divided for this one; it must be of the same model, text and settings."""
+def borrow_plan(division: Division, identity: dict[str, Any]) -> Whole | None:
+    """The plan that another part was made by; it must be of the same model, text and settings."""
     if division.plan_of is None or division.part is None:
         return None
     theirs = division.plan_of / "state"
@@ -219,10 +233,7 @@ def borrow_plan(division: Division, identity: dict[str, Any], *, state: Path | N
             "plan anew without --plan-of."
         )
     texts, _ = load(theirs / TEXTS)
-    if state is not None:
-        state.mkdir(parents=True, exist_ok=True)
-        save(state / TEXTS, texts)
-    return part_of(Plan.from_arrays({**arrays, "shards": texts["shards"]}, about["dropped"]), division.part)
+    return Whole(Plan.from_arrays({**arrays, "shards": texts["shards"]}, about["dropped"]), texts)
 
 
 def followed(found: Vocabulary, words: Sequence[str]) -> Vocabulary:

@@ -35,7 +35,7 @@ from limbeck.stream.workers import Workers
 
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 SHARED = "shared"  #: in the state of the first consumer: the pass, while it lasts
-FILLED = "filled"  #: in the state of a consumer: the pass has given it all it needs
+FILLED = "filled"  #: in the state of a consumer until it is done: the pass has given it all it needs
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def finish(job: Job, *, tell: Callable[[str], None], **how: Any) -> None:
         return
     for line in job.more():
         tell(f"{job.title}: {line}")
-    (job.folder.state / FILLED).unlink(missing_ok=True)
+    job.folder.passing += [f"state/{FILLED}", f"state/{SHARED}"]
     job.finish(**how)
     tell(f"{job.title}: {job.out}")
 
@@ -138,7 +138,8 @@ def share_pass(
         counts.append(len(own))
         accumulators += own
         consumers += [ViewedConsumer(consumer, view) for consumer in job.consumers()]
-    tell(f"{shared.units:,} words in {shared.texts:,} texts, read once for {len(jobs)} consumers")
+    for_whom = "1 consumer" if len(jobs) == 1 else f"{len(jobs)} consumers"
+    tell(f"{shared.units:,} words in {shared.texts:,} texts, read once for {for_whom}")
     passed = run_pass(
         source,
         accumulators,
@@ -189,10 +190,10 @@ class Plans:
             watched = Watched(self._source)
             wanted: dict[str, Any] = {"choice": EVERYTHING, "shard_units": self._size, "deduplicate": deduplicate}
             plan = survey(watched, **wanted, **self._how)
-            saved.save_plan(plan)
             if deduplicate:
-                texts = {"contents": watched.contents, "shards": plan.to_arrays()["shards"]}
-                save(saved.folder / TEXTS, texts)
+                saved.folder.mkdir(parents=True, exist_ok=True)
+                save(saved.folder / TEXTS, {"contents": watched.contents, "shards": plan.to_arrays()["shards"]})
+            saved.save_plan(plan)  # last: what has a plan has all that belongs to it
         return plan
 
 

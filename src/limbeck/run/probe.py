@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -174,7 +173,7 @@ def probe_into(folder: RunFolder, work: Probing, *, workers: Workers | None = No
         "seconds": round(time.monotonic() - began, 3),
     }
     write_text(folder.unfinished / "run.json", json.dumps(about, indent=2, default=str) + "\n")
-    shutil.rmtree(folder.state, ignore_errors=True)  # vectors and decisions, many times the size of what they gave
+    folder.passing.append("state")  # vectors and decisions, many times the size of what they gave
     folder.finish()
     return probed
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import InputError, LimbeckError
+from limbeck.errors import Changed, InputError, LimbeckError
 from limbeck.remote import RemoteFile, as_path, as_url
 
 AGAIN = "run it again when nobody writes it"
@@ -49,7 +49,7 @@ def check_steady(before: Stamps, cause: BaseException | None = None) -> None:
         if now is None:
             raise InputError(f"{path}: what a run reads must stay, this file has vanished: {AGAIN}.") from cause
         if now != known:
-            raise InputError(f"{path}: what a run reads must stay, this file has changed: {AGAIN}.") from cause
+            raise Changed(f"{path}: what a run reads must stay, this file has changed: {AGAIN}.") from cause
 
 
 def _stamp(path: Path | RemoteFile) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from limbeck.stream.checkpoint import Part, gaps
 from limbeck.stream.plan import Plan
 
-TRIES = 3  #: times that a shard may end its worker before the pass gives up
+TRIES = 3  #: times that a shard may be lost, with its worker or with what was made of it, before the pass gives up
 
 
 class Assignment:
@@ -54,13 +54,13 @@ class Assignment:
         self._spent += seconds
 
     def give_back(self, block: Part) -> bool:
-        """The worker that had this block is lost; whether it may be tried again."""
+        """The worker that had this block is lost, or what it made of it; whether it may be tried again."""
         self.put_back(block)
         self._tries[block.first] = self._tries.get(block.first, 0) + 1
         return self._tries[block.first] < TRIES
 
     def put_back(self, block: Part) -> None:
-        """It was not begun after all, or must be done again."""
+        """It was not begun after all."""
         self._waiting = sorted([*self._waiting, block])
 
     def units(self, block: Part) -> int:

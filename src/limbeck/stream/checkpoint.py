@@ -227,11 +227,18 @@ def arrays_of(accumulators: Sequence[Accumulator]) -> State:
 
 def restored(kinds: Sequence[Accumulator], arrays: State, settings: Sequence[dict[str, Any]]) -> list[Accumulator]:
     """Accumulators of the same kinds out of their states."""
+    return restored_as([type(accumulator) for accumulator in kinds], arrays, settings)
+
+
+def restored_as(
+    kinds: Sequence[type[Accumulator]], arrays: State, settings: Sequence[dict[str, Any]]
+) -> list[Accumulator]:
+    """Accumulators of those kinds out of their states."""
     found: list[Accumulator] = []
-    for number, (accumulator, own) in enumerate(zip(kinds, settings, strict=True)):
+    for number, (kind, own) in enumerate(zip(kinds, settings, strict=True)):
         prefix = f"{number}/"
         state = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-        found.append(type(accumulator).from_state(state, **own))
+        found.append(kind.from_state(state, **own))
     return found
 
 

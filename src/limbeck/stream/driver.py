@@ -8,7 +8,7 @@ not given back is done again by another: a block counts whole, once, or not at a
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ from limbeck.accumulators import Accumulator
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.stream.assignment import TRIES, Assignment
 from limbeck.stream.checkpoint import Part, gaps, merge_into, restored
-from limbeck.stream.filler import BATCH, STATE, Failed, Filled, Parcel, copied
+from limbeck.stream.crew import STARTING, Crew
+from limbeck.stream.filler import BATCH, STATE, Failed, Filled, Parcel, Said, copied
 from limbeck.stream.filling import Work
 from limbeck.stream.progress import Progress
 from limbeck.stream.ray import RayWorkers, put, ray, why
-from limbeck.stream.tree import Node, Tree
+from limbeck.stream.tree import Merge, Node, Tree
 
-STARTING = 900.0  #: seconds in which a worker must have its model
 BOUNDED = {"_generator_backpressure_num_objects": 32}  #: of what a worker says, so much waits to be heard
 REST = 4  #: times as long as the driver needs for the states of all workers, they work on
 
@@ -48,8 +48,18 @@ class Block:
     began: float = 0.0  # 0: not yet
     heard: float = 0.0
     units: int = 0  # of it that the bar shows
+    announced: str = ""  # what comes next: a batch or the state
     state: Any = None
     batches: list[Any] = field(default_factory=list)
+
+    def take(self, reference: Any) -> bool:
+        """Whether it is what was announced, which stays in Ray's memory until it is needed."""
+        what, self.announced = self.announced, ""
+        if what == BATCH:
+            self.batches.append(reference)
+        elif what == STATE:
+            self.state = reference
+        return bool(what)
 
 
 @dataclass(frozen=True)
@@ -71,12 +81,12 @@ def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) 
     try:
         driver.run()
         return driver.finish()
-    except ray.exceptions.RayError as error:
-        raise LimbeckError(f"Ray must be there until the end; {why(error)}: --existing resume goes on.") from error
-    except BaseException:
+    except BaseException as error:
         if work.saved:
             with suppress(Exception):  # whatever ends the run, what is done is kept
                 driver.save_all()
+        if isinstance(error, ray.exceptions.RayError):
+            raise LimbeckError(f"Ray must be there until the end; {why(error)}: --existing resume goes on.") from error
         raise
     finally:
         driver.stop()
@@ -94,26 +104,23 @@ class Driver:
         device = "cuda" if workers.gpus_per_worker else None
         self.parcel = put(Parcel(work.source, work.plan, self.empty, work.seed, device, bool(work.consumers)))
         self.tree = Tree(self.empty)
+        self.crew = Crew(workers, lambda actor: actor.load.remote(self.parcel), bar.tell)
         self.idle: list[Hand] = []
         self.blocks: dict[Any, Block] = {}
         self.in_turn: dict[int, Ended] = {}  # blocks that wait for earlier ones, where consumers see shards in order
+        self.failures: Counter[Part] = Counter()  # of merges
         self.taken = 0.0  # seconds that the driver needs for one state
+        self.told = False  # what workers want to be said once
         self.next_save = time.monotonic() + every
 
     def run(self) -> None:
-        if self.waiting:
-            self.idle = [self.worker() for _ in range(self.many)]
-        self.assign()
-        while self.blocks or not self.tree.whole:
+        for _ in range(self.many if self.waiting else 0):
+            self.crew.ask()
+        while self.waiting or self.blocks or not self.tree.whole:
             for worker in self.idle:
                 if not self.tree.busy(worker.actor):
-                    self.tree.pair(worker.actor, all_done=not self.blocks)
-            ready, _ = ray.wait([*self.blocks, *self.tree.under_way], num_returns=1, timeout=1.0)
-            for reference in ready:
-                if reference in self.blocks:
-                    self.hear(self.blocks[reference])
-                else:
-                    self.take_merged(reference)
+                    self.tree.pair(worker.actor, all_done=not self.blocks and not self.waiting)
+            self.hear_any()
             for block in list(self.blocks.values()):
                 patience = self.workers.patience if block.began else STARTING
                 if time.monotonic() - (block.heard or block.asked) > patience:
@@ -121,14 +128,23 @@ class Driver:
             for actor in self.tree.late(STARTING):
                 with suppress(Exception):
                     ray.kill(actor)
+            self.crew.watch(anybody=bool(self.blocks or self.idle))
             self.save_some()
             self.assign()
 
-    def worker(self) -> Hand:
-        """A worker with all that it needs of this pass."""
-        actor = self.workers.hand()
-        actor.load.remote(self.parcel)
-        return Hand(actor)
+    def hear_any(self) -> None:
+        """Wait for somebody to say something, or a second."""
+        said = [*self.crew.coming, *self.blocks, *self.tree.under_way]
+        # what is said is small; the state that one says is there should stay where it is
+        ready, _ = ray.wait(said, num_returns=1, timeout=1.0, fetch_local=False)
+        for reference in ready:
+            if reference in self.blocks:
+                self.hear(self.blocks[reference])
+            elif reference in self.crew.coming:
+                actor = self.crew.come(reference)
+                self.idle += [] if actor is None else [Hand(actor)]
+            else:
+                self.take_merged(reference)
 
     def assign(self) -> None:
         """Give every idle worker a block, and another one that it makes ready meanwhile."""
@@ -160,9 +176,8 @@ class Driver:
     def hear(self, block: Block) -> None:
         """Take what a worker says."""
         try:
-            said = ray.get(next(block.reports))
-            # what comes after an announcement stays in Ray's memory until it is needed
-            follows = next(block.reports) if said in (BATCH, STATE) else None
+            reference = next(block.reports)
+            said = 0 if block.take(reference) else ray.get(reference)
         except (ray.exceptions.RayError, StopIteration) as error:
             self.replace(block, f"ended ({why(error)})")
             return
@@ -179,10 +194,12 @@ class Driver:
             self.idle.append(block.worker)
             self.assign()  # it goes on while its state is kept
             self.end(Ended(block.part, said, block.state, block.batches))
-        elif said == BATCH:
-            block.batches.append(follows)
-        elif said == STATE:
-            block.state = follows
+        elif isinstance(said, Said):
+            if not self.told:
+                self.told = True
+                self.bar.tell(said.line)
+        elif said in (BATCH, STATE):
+            block.announced = said
         else:
             self.advance(block, said)
 
@@ -205,7 +222,7 @@ class Driver:
                 "ends them (memory?), or use --engine local."
             )
         self.bar.tell(f"a worker of Ray {what}: another does {shards}.")
-        self.idle.append(self.worker())
+        self.crew.ask()
 
     def end(self, ended: Ended) -> None:
         """Keep what a block has given; where there are consumers, when its turn comes."""
@@ -240,11 +257,15 @@ class Driver:
         began = time.monotonic()
         if not self.work.saved or began < self.next_save:
             return
-        self.save_all()
+        for part, node in self.save_all():
+            if self.tree.remove(part):
+                self.lose(part, node)
         now = time.monotonic()
         self.next_save = now + max(self.every, REST * (now - began))
 
-    def save_all(self) -> None:
+    def save_all(self) -> list[tuple[Part, Node]]:
+        """Write what is not on disk; which states are not there any more."""
+        gone = []
         for part, node in self.tree.nodes():
             if part in self.work.done:
                 continue
@@ -252,16 +273,16 @@ class Driver:
             try:
                 self.save(part, node.state, node.dropped)
             except ray.exceptions.RayError:
-                self.tree.remove(part)
-                self.lose(part, node)
+                gone.append((part, node))
             self.taken = max(self.taken, time.monotonic() - began)
+        return gone
 
     def save(self, part: Part, state: Any, dropped: dict[str, int]) -> None:
         """Write a state, in the place of those that it was merged from."""
         saved, work = self.work.saved, self.work
         assert saved is not None
         kinds = [{"kind": a.name, "settings": own} for a, own in zip(self.empty, self.tree.settings, strict=True)]
-        saved.save_arrays(part, ray.get(state), kinds, dropped)
+        saved.save_arrays(part, ray.get(state, timeout=self.workers.patience), kinds, dropped)
         held = [other for other in work.done if part.first <= other.first and other.stop <= part.stop]
         saved.remove(held)
         work.done = [other for other in work.done if other not in held] + [part]
@@ -269,15 +290,38 @@ class Driver:
     def take_merged(self, reference: Any) -> None:
         """Two states are one; or a worker is gone with the merge, or a machine with one of the states."""
         try:
-            ray.get(reference)
+            failed = ray.get(reference)
         except ray.exceptions.RayError as error:
-            merge, gone = self.tree.failed(reference)
-            if isinstance(error, ray.exceptions.ActorDiedError):  # one that is at work will be missed there
-                self.idle = [self.worker() if hand.actor is merge.worker else hand for hand in self.idle]
-            for part, node in gone:
-                self.lose(part, node)
+            self.merge_again(self.tree.failed(reference), error)
             return
+        if failed is not None:
+            raise failed.error
         self.tree.merged(reference)
+
+    def merge_again(self, merge: Merge, error: BaseException) -> None:
+        """A merge has come to nothing: a state that is gone is done again, else another worker tries."""
+        if isinstance(error, ray.exceptions.ActorDiedError):
+            for hand in [hand for hand in self.idle if hand.actor is merge.worker]:
+                self.idle.remove(hand)  # one that is at work will be missed there
+                self.crew.ask()
+        gone = [(part, node) for part, node in merge.parts if not self.has(node)]
+        for part, node in gone:
+            self.tree.remove(part)
+            self.lose(part, node)
+        self.failures[merge.both] += not gone
+        if self.failures[merge.both] == TRIES:
+            raise LimbeckError(
+                f"a worker of Ray must merge what is done; {TRIES} were lost with {told(merge.both)}, the last so: "
+                f"{why(error)}: look for what ends them (memory?), or use --engine local."
+            )
+
+    def has(self, node: Node) -> bool:
+        """Whether Ray still has a state."""
+        try:
+            ray.get(node.state, timeout=self.workers.patience)
+        except ray.exceptions.RayError:
+            return False
+        return True
 
     def lose(self, part: Part, node: Node) -> None:
         """A state is gone: what of it is not on disk is done again."""
@@ -290,7 +334,11 @@ class Driver:
         for reason, count in node.dropped.items():
             work.dropped[reason] -= count - kept.get(reason, 0)
         for one in missing:
-            self.waiting.put_back(one)
+            if not self.waiting.give_back(one):
+                raise LimbeckError(
+                    f"Ray must keep what is done until it is merged; that of {told(one)} was lost {TRIES} times: look "
+                    "for what loses it (machines that go?), then --existing resume."
+                )
             self.bar.advance(-self.waiting.units(one))
             self.bar.tell(f"what a machine of Ray had done is gone with it: {told(one)} done again.")
 
@@ -313,6 +361,7 @@ class Driver:
 
     def stop(self) -> None:
         """Nothing of this pass is left on the cluster but workers that are at rest."""
+        self.crew.stop()
         for block in self.blocks.values():
             with suppress(Exception):
                 ray.kill(block.worker.actor)

@@ -13,9 +13,10 @@ from typing import Any
 
 from limbeck.accumulators import Accumulator
 from limbeck.encoded import Encoded
+from limbeck.encoders import memory
 from limbeck.errors import LimbeckError
 from limbeck.state import State
-from limbeck.stream.checkpoint import Part, arrays_of, merge_into, restored
+from limbeck.stream.checkpoint import Part, arrays_of, merge_into, restored_as
 from limbeck.stream.filling import fill
 from limbeck.stream.plan import Plan
 from limbeck.stream.sources import Source, TextSource, VectorSource
@@ -31,6 +32,13 @@ class Failed:
     """What went wrong in a worker, to be raised by the driver."""
 
     error: Exception
+
+
+@dataclass(frozen=True)
+class Said:
+    """A line for the user, of which one is enough, whichever worker says it first."""
+
+    line: str
 
 
 @dataclass(frozen=True)
@@ -73,25 +81,31 @@ class Filler:
 
         torch.set_num_threads(cores)
         self.workers = Workers(feeders)
-        self.parcel: Parcel | Failed | None = None
+        self.said: list[str] = []  # to be told to the user
+        memory.say = self.said.append
+        self.parcel: Parcel | None = None
         self.ahead: Begun | None = None
         self.function: Callable[[Any], Any] | None = None
 
-    def load(self, packed: bytes | None) -> None:
+    def load(self, packed: bytes | None) -> Failed | None:
         """A pass begins, with its parcel, or with None it is over."""
         try:
             self.parcel = self.ahead = None
             if packed is not None:
                 parcel: Parcel = pickle.loads(packed)
-                self.parcel = parcel
-                if parcel.device is not None:
-                    self.parcel = replace(parcel, source=placed(parcel.source, parcel.device))
+                source = parcel.source if parcel.device is None else placed(parcel.source, parcel.device)
+                self.parcel = replace(parcel, source=source)
         except Exception as error:
-            self.parcel = Failed(_plain(error))
+            return Failed(_plain(error))
+        return None
 
-    def learn(self, packed: bytes) -> None:
+    def learn(self, packed: bytes) -> Failed | None:
         """What `call` computes from now on."""
-        self.function = pickle.loads(packed)
+        try:
+            self.function = pickle.loads(packed)
+        except Exception as error:
+            return Failed(_plain(error))
+        return None
 
     def call(self, item: Any) -> Any:
         assert self.function is not None
@@ -100,22 +114,25 @@ class Filler:
         except Exception as error:
             return Failed(_plain(error))
 
-    def merge(self, kinds: bytes, settings: list[dict[str, Any]], one: State, other: State) -> tuple[bool, State]:
-        """That it is done, which is small and travels, and the state of two blocks together."""
-        empty: list[Accumulator] = pickle.loads(kinds)
-        first, second = (restored(empty, copied(arrays), settings) for arrays in (one, other))
-        merge_into(first, second)
-        return True, arrays_of(first)
+    def merge(
+        self, kinds: bytes, settings: list[dict[str, Any]], one: State, other: State
+    ) -> tuple[Failed | None, State | None]:
+        """What is small and travels, there when it is done; and the state of two blocks together."""
+        try:
+            types: list[type[Accumulator]] = pickle.loads(kinds)
+            first, second = (restored_as(types, copied(arrays), settings) for arrays in (one, other))
+            merge_into(first, second)
+            return None, arrays_of(first)
+        except Exception as error:
+            return Failed(_plain(error)), None
 
     def fill(self, block: Part, then: Part | None) -> Iterator[Any]:
         """Reports of units done, batches if they are wanted and the state, each announced, and at the end `Filled`.
 
         The text of the block that will be asked for `then` is made ready meanwhile.
         """
-        if not isinstance(self.parcel, Parcel):
-            yield self.parcel
-            return
-        yield 0  # the source is there, work begins
+        assert self.parcel is not None
+        yield 0  # what was asked for before is done, work begins
         try:
             begun, self.ahead = self.ahead, None
             if begun is None or begun.block != block:
@@ -143,6 +160,8 @@ class Filler:
                     dropped[reason] = dropped.get(reason, 0) + count
                 continue
             units += len(item)
+            while self.said:
+                yield Said(self.said.pop(0))
             if parcel.batches:
                 yield BATCH
                 yield replace(item, vectors=item.vectors.cpu())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import socket
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -16,24 +17,25 @@ import torch
 
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.extras import need
-from limbeck.stream.assignment import TRIES
-from limbeck.stream.checkpoint import tell
-from limbeck.stream.filler import Failed, Filler, of_kind
+from limbeck.stream.filler import Filler, of_kind
 from limbeck.stream.workers import READY, Pool, Workers, prefetched
 
 # a Ray that starts here listens on loopback alone; its own switch for that is read when it is imported
 os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# of a worker that ends Ray prints a paragraph to the standard output; the driver tells of it in a line
+# workers of a Ray that starts here are as nice as the command itself, not by 15 more
+os.environ.setdefault("RAY_worker_niceness", "0")
+# of a worker that ends, and of what is lost with it, Ray prints paragraphs; the driver tells of it in a line
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died or was killed")
+os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
 ray: Any = need("ray", purpose="--engine ray")
 
 Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 LISTENS = 10.0  #: seconds in which a cluster must answer
 STARTS = 3  #: tries to start Ray, which gives up after 30 s on a machine that is busy
 PATIENCE = 600.0  #: seconds without a batch from a worker after which it is replaced
+SHORT = 24  #: most characters of the folder that holds Ray's own; what it adds must stay within a socket's 107
 STORE = 2 << 30  #: most bytes of shared memory that a Ray started here takes; what is more goes to disk
 HOOKED = "_output_capturing_hooks_installed"  #: what transformers knows a model with hooks by
 HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
@@ -42,12 +44,15 @@ HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_
 class RayWorkers(Workers):
     """Workers of a Ray cluster: a pass that is given them runs there.
 
-    count            workers; None: one for each GPU, or for two cores where there is none
+    count            workers; None or 0: one for each GPU, or for two cores where there is none
     address          of a running cluster, "auto" finds it; None starts Ray on this machine, on loopback
     gpus_per_worker  None: one where the cluster has any; parts such as 0.5 share one
     cores_per_worker None: all that the cluster has, divided
     patience         seconds after which a worker that says nothing is replaced
     prepare          called in each worker's process first, as the command line prepares its own
+
+    How many there are and what each has is settled by the cluster as it is at first: one that shrinks has fewer of
+    them for a while.
     """
 
     engine: ClassVar[str] = "ray"
@@ -66,7 +71,8 @@ class RayWorkers(Workers):
         self.patience = patience
         self._asked, self._address, self._gpus = count or None, address, gpus_per_worker
         self._cores, self._prepare = cores_per_worker, prepare
-        self._own = False  # whether Ray was started here
+        self._own = False  # whether Ray was started here, or joined
+        self._folder: str | None = None  # of a Ray that was started here
         self._started = False
         self._local = Workers()
         self._idle: list[Any] = []
@@ -79,31 +85,43 @@ class RayWorkers(Workers):
     def start(self) -> Self:
         if self._started:
             return self
-        self._started = True
-        if not ray.is_initialized():
+        if ray.is_initialized():
+            _check_same(self._address)
+        else:
             _check(self._address)
             for left in reversed(range(1 if self._address else STARTS)):
                 try:
-                    _start(self._address)
+                    self._begin()
                     break
                 except Exception as error:  # Ray raises anything, Exception itself among it
-                    ray.shutdown()
-                    if left:
-                        continue
-                    said = str(error).split("\n", 1)[0]
-                    told = f"at {self._address}" if self._address else "on this machine"
-                    remedy = "check --address" if self._address else "try again, or use --engine local"
-                    raise LimbeckError(f"Ray could not be started or reached {told} ({said}): {remedy}.") from error
+                    self._end()
+                    if not left:
+                        raise LimbeckError(_not_there(self._address, error)) from error
+                except BaseException:
+                    self._end()
+                    raise
             self._own = True
+        self._started = True
         return self
 
-    @property
+    def _begin(self) -> None:
+        if self._address is None:
+            self._folder = _folder()
+        _start(self._address, self._folder)
+
+    def _end(self) -> None:
+        ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    @cached_property
     def gpus_per_worker(self) -> float:
         if self._gpus is not None:
             return self._gpus
         return 1.0 if _resources().get("GPU", 0) >= 1 else 0.0
 
-    @property
+    @cached_property
     def many(self) -> int:
         """How many workers there are."""
         found = _resources()
@@ -119,9 +137,15 @@ class RayWorkers(Workers):
             raise UsageError(f"--workers must be at most {max(room, 1)} on a cluster of {what}; got {self._asked}.")
         return self._asked or max(1, room if each else cores // 2)
 
-    @property
+    @cached_property
     def cores_per_worker(self) -> int:
         return self._cores or max(1, int(_resources().get("CPU", 1)) // self.many)
+
+    @property
+    def needs(self) -> str:
+        """What a worker needs, in words."""
+        gpus = f" and {self.gpus_per_worker:g} GPUs" if self.gpus_per_worker else ""
+        return f"{self.cores_per_worker} cores{gpus}"
 
     def hand(self) -> Any:
         """A worker that has nothing to do, or a new one."""
@@ -138,6 +162,8 @@ class RayWorkers(Workers):
 
     def run(self, job: Callable[[Pool], Iterator[Item]]) -> Iterator[Item]:
         """A job that divides its work, such as planning, has it done by the workers."""
+        from limbeck.stream.crew import RayPool
+
         self.start()
         return prefetched(job(RayPool(self)), depth=READY)
 
@@ -147,8 +173,8 @@ class RayWorkers(Workers):
             with suppress(Exception):
                 ray.kill(hand)
         self._idle = []
-        if self._own and ray.is_initialized():
-            ray.shutdown()
+        if self._own:
+            self._end()
         self._own = self._started = False
 
     def __exit__(
@@ -161,7 +187,9 @@ def _check(address: str | None) -> None:
     """Refuse an address where nobody listens: Ray would try for minutes."""
     if address == "auto":
         address = os.environ.get("RAY_ADDRESS", address)
-    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if address is not None and "://" in address:
+        raise UsageError(f"--address must be auto, or HOST:PORT of a cluster that this machine is of; got {address}.")
+    host, colon, port = (address or "").rpartition(":")
     if not colon or not port.isdecimal():  # "auto", or something that Ray knows
         return
     try:
@@ -172,12 +200,36 @@ def _check(address: str | None) -> None:
         ) from error
 
 
-def _start(address: str | None) -> None:
+def _check_same(address: str | None) -> None:
+    """This process has a Ray already, and can have no other."""
+    there = ray.get_runtime_context().gcs_address
+    if address not in (None, "auto", there):
+        raise UsageError(f"--address must be {there}, where this process is joined to Ray already; got {address}.")
+
+
+def _not_there(address: str | None, error: Exception) -> str:
+    said = str(error).split("\n", 1)[0]
+    if address is None:
+        return f"Ray could not be started on this machine ({said}): try again, or use --engine local."
+    # a cluster asks for its token unless it was told not to, and who names its address must say that there is one
+    token = "" if "RAY_AUTH_MODE" in os.environ else ", or where it asks for a token set RAY_AUTH_MODE=token"
+    return f"Ray could not be reached at {address} ({said}): check --address{token} (docs/scale.md)."
+
+
+def _folder() -> str:
+    """A place for Ray's own files. It has sockets there, whose paths must be short."""
+    usual = tempfile.gettempdir()
+    return tempfile.mkdtemp(prefix="limbeck-", dir=usual if len(usual) <= SHORT else "/tmp")
+
+
+def _start(address: str | None, folder: str | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
     if address is not None:
         ray.init(address=address, **quiet)
         return
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 * STORE
+    # what Ray has made of the switch above, where it was imported before
+    ray._private.ray_constants.ENABLE_RAY_CLUSTER = False
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     ray.init(
         address="local",
@@ -185,6 +237,7 @@ def _start(address: str | None) -> None:
         include_dashboard=False,
         object_store_memory=min(STORE, memory // 4),
         _node_ip_address="127.0.0.1",
+        _temp_dir=folder,
         **quiet,
     )
 
@@ -192,71 +245,6 @@ def _start(address: str | None) -> None:
 def _resources() -> dict[str, float]:
     found: dict[str, float] = ray.cluster_resources()
     return found
-
-
-class RayPool(Pool):
-    """Computes functions of items by the workers, in order. What a worker that is lost had under way another does."""
-
-    def __init__(self, workers: RayWorkers) -> None:
-        super().__init__(workers.many)
-        self._workers = workers
-
-    def map(self, function: Callable[[Item], Made], items: Iterable[Item], *, ahead: int = 2) -> Iterator[Made]:
-        parcel = put(function)
-        hands = [self._hand(parcel) for _ in range(self.count)]
-        under_way: deque[_Call] = deque()
-
-        def first() -> Any:
-            """What the call that came first gives."""
-            call = under_way[0]
-            for tries in range(TRIES, 0, -1):
-                try:
-                    found = ray.get(call.reference, timeout=self._workers.patience)
-                    break
-                except ray.exceptions.RayError as error:
-                    lost = hands[call.place]
-                    if tries == 1:
-                        raise LimbeckError(
-                            f"the workers of Ray must be there for planning; {TRIES} were lost with the same piece of "
-                            f"the text ({why(error)}): look for what ends them (memory?), or use --engine local."
-                        ) from error
-                    tell(f"a worker of Ray ended while it planned ({why(error)}): another takes its place.")
-                    with suppress(Exception):
-                        ray.kill(lost)
-                    hands[call.place] = self._hand(parcel)
-                    for other in under_way:
-                        if other.place == call.place:
-                            other.reference = hands[call.place].call.remote(other.item)
-            under_way.popleft()
-            if isinstance(found, Failed):
-                raise found.error
-            return found
-
-        try:
-            for number, item in enumerate(items):
-                place = number % self.count
-                under_way.append(_Call(item, place, hands[place].call.remote(item)))
-                if len(under_way) > ahead * self.count:
-                    yield first()
-            while under_way:
-                yield first()
-        finally:
-            for hand in hands:
-                self._workers.rest(hand)
-
-    def _hand(self, parcel: Any) -> Any:
-        hand = self._workers.hand()
-        hand.learn.remote(parcel)
-        return hand
-
-
-@dataclass
-class _Call:
-    """An item that a worker computes a function of."""
-
-    item: Any
-    place: int  # of the worker
-    reference: Any
 
 
 def put(thing: Any) -> Any:

@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any
 
 from limbeck.accumulators import Accumulator
-from limbeck.stream.assignment import TRIES
 from limbeck.stream.checkpoint import Part
 from limbeck.stream.ray import put
 
@@ -36,6 +35,10 @@ class Merge:
     began: float = field(default_factory=time.monotonic)
 
     @property
+    def parts(self) -> Iterator[tuple[Part, Node]]:
+        return zip((self.one, self.other), self.nodes, strict=True)
+
+    @property
     def both(self) -> Part:
         return Part(self.one.first, self.other.stop)
 
@@ -48,10 +51,9 @@ class Tree:
     """
 
     def __init__(self, empty: list[Accumulator]) -> None:
-        self._kinds = put(empty)
+        self._kinds = put([type(accumulator) for accumulator in empty])
         self._waiting: dict[Part, Node] = {}
         self._merges: dict[Any, Merge] = {}  # by what is there when it is done
-        self._failures: Counter[Part] = Counter()
         self.settings: list[dict[str, Any]] = []
 
     def add(self, part: Part, node: Node) -> None:
@@ -101,21 +103,17 @@ class Tree:
         """Workers that have merged for longer than that."""
         return [merge.worker for merge in self._merges.values() if time.monotonic() - merge.began > seconds]
 
-    def failed(self, reference: Any) -> tuple[Merge, list[tuple[Part, Node]]]:
-        """A merge's worker is lost, or one of its states: both wait again, or have failed too often and are gone."""
+    def failed(self, reference: Any) -> Merge:
+        """A merge's worker is lost, or one of its states: both wait again."""
         merge = self._merges.pop(reference)
-        gone: list[tuple[Part, Node]] = []
-        for part, node in zip((merge.one, merge.other), merge.nodes, strict=True):
-            self._failures[part] += 1
-            if self._failures[part] < TRIES:
-                self._waiting[part] = node
-            else:
-                gone.append((part, node))
-        return merge, gone
+        self._waiting.update(merge.parts)
+        return merge
 
-    def remove(self, part: Part) -> None:
-        del self._waiting[part]
+    def remove(self, part: Part) -> bool:
+        """Take a state away that is gone; one that is being merged is missed there."""
+        return self._waiting.pop(part, None) is not None
 
-    def nodes(self) -> Iterator[tuple[Part, Node]]:
-        """What is not being merged, in order."""
-        yield from sorted(self._waiting.items(), key=lambda item: item[0])
+    def nodes(self) -> list[tuple[Part, Node]]:
+        """All states, those among them that are being merged, in order."""
+        merging = [pair for merge in self._merges.values() for pair in merge.parts]
+        return sorted([*self._waiting.items(), *merging], key=lambda pair: pair[0])

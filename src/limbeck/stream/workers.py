@@ -13,9 +13,11 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext, suppress
 from functools import cache
 from multiprocessing.reduction import ForkingPickler
@@ -32,6 +34,8 @@ _SPAWN = multiprocessing.get_context("spawn")
 
 
 READY = 8  #: items that wait for the consumer
+CLOSING = 30  #: seconds that the processes have to end by themselves
+STOP = b"stop"  #: in the place of a job: the consumer has had enough of those before it
 
 
 class Pool:
@@ -49,7 +53,8 @@ class Pool:
     def map(self, function: Callable[[Item], Done], items: Iterable[Item], *, ahead: int = 8) -> Iterator[Done]:
         """function of each item, in order, at most `ahead` items a worker in advance.
 
-        What is done is given as soon as every worker has something to do, so that nobody waits while much is read.
+        What is done is given at once, and an item is taken for each that is given: who never waits for a result has
+        workers enough, who waits has more and more under way.
         """
         if self.count < 1:
             yield from map(function, items)
@@ -59,8 +64,7 @@ class Pool:
         try:
             for item in items:
                 under_way.append(pool.submit(_call, path, item))
-                enough = len(under_way) > self.count and under_way[0].done()
-                if enough or len(under_way) >= ahead * self.count:
+                if under_way[0].done() or len(under_way) >= ahead * self.count:
                     yield under_way.popleft().result()
             while under_way:
                 yield under_way.popleft().result()
@@ -118,60 +122,62 @@ class Workers:
             return prefetched(job(Pool()), depth=READY, turn=self._turn)
         packed = bytes(ForkingPickler.dumps(job))  # here, where one that does not pickle is an error
         self.start()
-        if not self._given:
-            self._stop.clear()
+        self._send(packed)
         self._given += 1
-        self._jobs.put(packed)
         return _Fed(self._take, self._empty)
 
     def start(self) -> Self:
         """Start the processes now, while something else is loaded."""
         if self.count and self._feeder is None:
+            # Plain pipes: of multiprocessing's queues and events a process that is killed may hold a lock for ever.
+            jobs, self._jobs = _SPAWN.Pipe(duplex=False)
+            self._items, items = _SPAWN.Pipe(duplex=False)
             # spawn: a fork of a process that holds torch's or a tokeniser's threads may hang
-            self._jobs, self._items, self._stop = _SPAWN.Queue(), _SPAWN.Queue(READY), _SPAWN.Event()
-            self._jobs.cancel_join_thread()  # of what nobody reads any more
-            self._feeder = _SPAWN.Process(target=_feed, args=(self.count, self._jobs, self._items, self._stop))
+            self._feeder = _SPAWN.Process(target=_feed, args=(self.count, jobs, items))
             self._feeder.start()
+            jobs.close()
+            items.close()  # held by the feeder alone, so that what it was writing ends when it is killed
             atexit.register(self.close)  # the interpreter would wait for the process for ever
         return self
+
+    def _send(self, message: bytes) -> None:
+        try:
+            self._jobs.send_bytes(message)
+        except OSError:
+            raise _gone() from None
 
     def _take(self) -> Any:
         """The next item of the feeder."""
         assert self._given, "items are taken in the order of jobs, and none once one of them was let go of"
-        item = self._next()
+        try:
+            packed = self._items.recv_bytes()
+        except (EOFError, OSError):
+            raise _gone() from None
+        except BaseException:  # Ctrl-C in the midst of a message, perhaps: what follows would make no sense
+            self.close()
+            raise
+        item = pickle.loads(packed)
         self._given -= isinstance(item, _End)
         return item
 
     def _empty(self) -> None:
         """The consumer has had enough: let the feeder come to the end of all that it was given."""
-        if self._feeder is not None:
-            self._stop.set()
+        if self._feeder is not None and self._given:
             with suppress(LimbeckError):  # it is gone already
+                self._send(STOP)
                 while self._given:
                     self._take()
-
-    def _next(self) -> Any:
-        while True:
-            try:
-                return self._items.get(timeout=1.0)
-            except queue.Empty:
-                if not self._feeder.is_alive():
-                    raise LimbeckError(
-                        "the processes that prepare the text ended unexpectedly (out of memory?): lower --workers."
-                    ) from None
 
     def close(self) -> None:
         if self._feeder is not None:
             atexit.unregister(self.close)
-            self._stop.set()
-            self._jobs.put(None)
-            for _ in range(300):  # tenths of a second
-                self._feeder.join(timeout=0.1)
-                if not self._feeder.is_alive():
-                    break
-                with suppress(queue.Empty):  # it may wait for room
-                    while True:
-                        self._items.get_nowait()
+            self._jobs.close()
+            deadline = time.monotonic() + CLOSING
+            with suppress(Exception):  # up to its end; the first message need not be whole
+                while self._items.poll(max(0.0, deadline - time.monotonic())):
+                    self._items.recv_bytes()  # the feeder may wait for room
+            self._items.close()
+            self._feeder.join(timeout=max(1.0, deadline - time.monotonic()))
             if self._feeder.is_alive():
                 self._feeder.kill()
             self._feeder, self._given = None, 0
@@ -185,34 +191,67 @@ class Workers:
         self.close()
 
 
-def _feed(count: int, jobs: Any, items: Any, stop: Any) -> None:
+def _gone() -> LimbeckError:
+    return LimbeckError("the processes that prepare the text ended unexpectedly (out of memory?): lower --workers.")
+
+
+def _feed(count: int, jobs: Any, items: Any) -> None:
     """The feeding process: jobs come in, their items go out, each job's followed by an end."""
     _prepare_process("")
+    given: queue.Queue[bytes | None] = queue.Queue()
+    ready: queue.Queue[Any] = queue.Queue(READY)  # pickled
+    stopped = threading.Event()
+
+    def listen() -> None:
+        """Take jobs at once, so that who gives them need not wait."""
+        with suppress(EOFError, OSError):
+            while True:
+                message = jobs.recv_bytes()
+                if message == STOP:
+                    stopped.set()
+                else:
+                    stopped.clear()  # all jobs before it have come to their ends
+                    given.put(message)
+        stopped.set()
+        given.put(None)
+
+    def send() -> None:
+        try:
+            while (packed := ready.get()) is not None:
+                items.send_bytes(packed)
+        except OSError:  # nobody reads any more
+            os._exit(1)
+
+    threading.Thread(target=listen, daemon=True).start()
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
     pool = Pool(count)
     pool.start()
-
-    def put(item: Any) -> bool:
-        while not stop.is_set():
-            try:
-                items.put(item, timeout=0.2)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    while (packed := jobs.get()) is not None:
-        end = _End()
+    while (packed := given.get()) is not None:
+        wrong: BaseException | None = None
         try:
-            job = pickle.loads(packed)
-            for item in () if stop.is_set() else job(pool):
-                if not put(item):
+            for item in () if stopped.is_set() else pickle.loads(packed)(pool):
+                ready.put(ForkingPickler.dumps(item))
+                if stopped.is_set():
                     break
+        except BrokenProcessPool:
+            wrong = _gone()
         except BaseException as error:
-            end = _End(error)
-        if not put(end):
-            items.put(_End())  # the consumer is emptying the queue
+            wrong = error
+        ready.put(_packed_end(wrong))
     pool.close()
-    items.close()
+    ready.put(None)
+    sender.join()
+
+
+def _packed_end(error: BaseException | None) -> Any:
+    """The end of a job for another process; of an error that cannot travel, what it says."""
+    try:
+        packed = ForkingPickler.dumps(_End(error))
+        pickle.loads(packed)
+    except Exception:
+        packed = ForkingPickler.dumps(_End(RuntimeError(f"{type(error).__name__}: {error}")))
+    return packed
 
 
 def _prepare_process(folder: str) -> None:
