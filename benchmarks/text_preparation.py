@@ -150,7 +150,7 @@ def forget_words() -> None:
     """Begin with a splitter that has met no word yet, and have it ready before anything is timed."""
     from limbeck.corpus import segment
 
-    segment._made.__dict__.clear()
+    segment.splitter_for.cache_clear()
     segment.splitter_for("en")
 
 
