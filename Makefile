@@ -59,7 +59,7 @@ reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write do
 	$(VENV)/bin/limbeck reproduce bis2021 --lowercase $(if $(DATA),--data $(DATA)) --early recipes/results \
 	    --out runs/bis2021 --existing replace --page docs/bis2021.md
 	$(VENV)/bin/limbeck reproduce gupta2021 $(if $(DATA),--data $(DATA)) $(if $(TEXT),--corpus $(TEXT)) \
-	    --model mini-bert --max-train 600 --starts 2 --sentences 4000 --out runs/gupta2021 \
+	    --model mini-bert --epochs 5 --max-train 600 --starts 6 --sentences 6000 --out runs/gupta2021 \
 	    $(if $(TUNED),--fine-tuned $(TUNED)) --existing resume --page docs/gupta2021.md
 	$(VENV)/bin/limbeck reproduce zhao2020 --lowercase $(if $(DATA),--data $(DATA)) \
 	    $(if $(MODEL),--model mini-bert mini-gpt2 mini-elmo $(MODEL)) $(if $(STATIC),--static $(STATIC)) \
