@@ -116,7 +116,7 @@ def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path
     )
     for number in (plain.value, centered.value):
         assert f"{number:.3f}" in said
-    assert "left out: a word has no vector 1" in said
+    assert "rg-65: left out: a word has no vector 0 to 1, by target" in said
     about = json.loads((out / "run.json").read_text())
     assert about["command"] == "evaluate"
     assert [target["name"] for target in about["targets"]] == ["mini-bert", "made.vec"]
@@ -350,7 +350,7 @@ def test_tuning(run: Run, data: Path, tmp_path: Path) -> None:
         (["--tasks", "sts-b", "--units", "word"], 2, "--units must be one of pieces, words; got 'word'"),
         (["--tasks", "sts-b", "--special", "--units", "words"], 2, "--special is about pieces"),
         (["--tasks", "sts-b", "--metric", "kendall"], 2, "--metric must be one of"),
-        (["--tasks", "sts-b", "--oov", "fallback"], 2, "go together"),
+        (["--tasks", "sts-b", "--oov", "fallback"], 2, "--oov fallback needs a file of vectors"),
         (["--tasks", "sts-b", "--clusters", "5"], 2, "--clusters says what --tune tries"),
         (["--tasks", "sts-b", "--tune", "--tune-on", "rg-65"], 2, "--tune-on must name one task of texts"),
         (["--tasks", "sts-b", "--tune", "--clusters", "a"], 2, '--clusters must be like "10,27"'),

@@ -117,13 +117,52 @@ def test_policies(run: Run, data: Path, files: list[Path], tmp_path: Path) -> No
         (["--tasks", "analogy", "--analogy", "cos"], "--analogy must be one of add, mul"),
         (["--tasks", "analogy", "--preset", "wab"], "did you mean 'web'"),
         (["--tasks", "analogy", "--preset", "web", "--oov", "drop"], "--preset web says what --oov would"),
-        (["--tasks", "analogy", "--oov", "wrong"], "oov must be one of drop"),
+        (["--tasks", "analogy", "--oov", "wrong"], "--oov must be one of drop"),
+        (["--tasks", "analogy", "--case", "upper"], "--case must be one of either"),
+        (["--tasks", "analogy", "--oov", "fallback"], "--oov fallback needs a file of vectors"),
+        (["--tasks", "analogy", "--fallback", "other.vec"], "--fallback is for --oov fallback"),
     ],
 )
 def test_refused(run: Run, data: Path, files: list[Path], options: list[Any], message: str) -> None:
     status, _, told = run(files[0], "--data", data, *options)
     assert status == 2
     assert message in told
+
+
+@pytest.mark.parametrize("task", ["wordsim", "analogy"])
+def test_a_fallback_of_other_dimensions_is_refused_by_name(
+    run: Run, data: Path, files: list[Path], tmp_path: Path, task: str
+) -> None:
+    other = tmp_path / "other.vec"
+    lb.StaticVectors(["absent"], np.ones((1, 7))).save(other)
+    status, said, told = run(files[0], "--data", data, "--tasks", task, "--oov", "fallback", "--fallback", other)
+    assert (status, said) == (1, "")
+    assert f"{other}: a fallback must have the dimensions" in told
+    assert f"got 7, and {files[0]} has 20" in told
+    assert "rg-65" not in told, "nothing was scored before"
+
+
+def test_what_targets_leave_out_is_one_line_a_task(run: Run, data: Path, files: list[Path], tmp_path: Path) -> None:
+    """Two files lack words of different numbers, a third none; each one's own number is in scores.csv."""
+    whole = lb.StaticVectors.load(files[0])
+    lacking = {}
+    for count in (40, 30):
+        lacking[tmp_path / f"first{count}.vec"] = set(NAMES[count:])
+        lb.StaticVectors(NAMES[:count], whole.matrix[:count]).save(tmp_path / f"first{count}.vec")
+    out = tmp_path / "run"
+    status, said, told = run(files[0], *lacking, "--tasks", "rg-65,ap", "--data", data, "--draws", 10, "--out", out)
+    assert status == 0, told
+    pairs = [line.split("\t")[:2] for line in (data / "EN-RG-65.txt").read_text().splitlines()]
+    missed = [sum(bool(words & set(pair)) for pair in pairs) for words in lacking.values()]
+    assert 0 < missed[0] < missed[1]
+    lines = [line for line in said.splitlines() if "left out:" in line]
+    assert lines == [
+        f"rg-65: left out: a word has no vector 0 to {missed[1]}, by target",
+        "ap: left out: words without a vector 1 to 19, by target",
+    ]
+    scores = read_csv(out / "scores.csv")
+    told_of = dict(zip(zip(scores["task"], scores["target"], strict=True), scores["dropped"], strict=True))
+    assert told_of["rg-65", "first40.vec"] == f"a word has no vector: {missed[0]}"
 
 
 def test_a_model(run: Run, data: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ from made import sentences
 
 import limbeck as lb
 from limbeck.corpus import Corpus
+from limbeck.distill.best import FEW, FRAMES
 from limbeck.distill.card import ORIGINS
+from limbeck.distill.methods import in_order, start_of
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.encoders.miniatures import miniature_folder
-from limbeck.errors import UsageError
+from limbeck.errors import LimbeckError, UsageError
+from limbeck.run.distill import settings_of
 from limbeck.seeds import hash_occurrences
 from limbeck.stream import TextSource, collect
 
@@ -198,6 +202,70 @@ def test_teachers_that_know_whole_words_alone():
     assert elmo.matrix.any(axis=1).all()
 
 
+def test_a_frame_that_is_the_default_of_another_method_is_heeded(tmp_path: Path):
+    """`frames` has sentences of its own; "the meaning of {}." is what `frame` reads where nothing is said."""
+    usual, given, other = (
+        lb.distill.distill(tiny(layers="-1"), words=WORDS, methods="frames", **how)["frames"]
+        for how in ({}, {"templates": ["the meaning of {}."]}, {"templates": ["the {} of it."]})
+    )
+    assert np.abs(usual.vectors.matrix - given.vectors.matrix).max() > 1e-3
+    assert np.abs(other.vectors.matrix - given.vectors.matrix).max() > 1e-3
+    assert [len(made.about["settings"]["templates"]) for made in (usual, given)] == [16, 1]
+    best = lb.distill.distill(tiny(layers="-1"), text(), methods="best,average", out=tmp_path / "v")
+    assert best["best"].about["settings"]["templates"] == FRAMES
+    assert best["average"].about["settings"]["templates"] == ("the meaning of {}.",)
+    card = (tmp_path / "v" / "best" / "README.md").read_text()
+    assert all(frame.replace("{}", "…") in card for frame in FRAMES)
+
+
+def test_settings_that_nothing_heeds_are_refused_before_a_model_is_loaded():
+    for options, told in (
+        ({"sif": 1e-3}, "--sif is for --weighting sif"),
+        ({"special_mean": True}, "--special-mean is of word"),
+        ({"special_input": False}, "--no-special-input is of word"),
+        ({"max_contexts": 100}, "--max-contexts is of principal"),
+        ({"over_contexts": "max", "methods": "contexts"}, "--over-contexts is of average"),
+        ({"templates": ["it is {}."], "methods": "word"}, "--frame is of frame, frames"),
+        ({"templates": ["it is {}."], "methods": "average", "unseen": "drop"}, "--frame is of frame, frames"),
+        ({"methods": ""}, "--method must be one of"),
+        ({"methods": []}, "at least one method is needed"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            lb.distill.distill("no-such-model", "no-such-text", **options)
+    for options in (
+        {"sif": 1e-2, "weighting": "sif"},
+        {"special_mean": True, "unseen": "alone"},
+        {"special_mean": False, "special_input": True},
+        {"over_contexts": "max"},
+        {"templates": ["it is {}."]},
+        {"templates": ["it is {}."], "methods": "x2static"},
+    ):
+        settings_of(options.get("methods", "best"), options)
+
+
+def test_a_view_of_weight_0_is_not_made():
+    calls: list[str] = []
+
+    class Watched(HuggingFaceEncoder):
+        def forward(self, batch: Any) -> Any:
+            calls.append("read")
+            return super().forward(batch)
+
+    kind = tiny_models.tokenizer(tiny_models.FAMILIES["bert"])
+    teacher = Watched(tiny_models.model("bert"), kind, name="bert", layers="-1")
+    for weights, reads, origins in (
+        ({}, {"frames", "average", "contexts"}, {"corpus"}),
+        ({"frames": 0}, {"average", "contexts"}, {"corpus"}),
+        ({"average": 0, "contexts": 0}, {"frames"}, {"frames"}),
+    ):
+        settings, _ = settings_of("best", {"train": {"best": weights}})
+        assert set(in_order(settings)) == {"best", *reads}
+        calls.clear()
+        made = lb.distill.distill(teacher, text(), min_count=1, train={"best": weights})["best"]
+        assert set(made.origins) == origins
+        assert (len(calls) >= 16) == ("frames" in reads)  # as many sentences a word
+
+
 def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
     for options, told in (
         ({"methods": "averge"}, "did you mean 'average'"),
@@ -211,6 +279,13 @@ def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
         ({"start": "averge"}, "did you mean 'average'"),
         ({"dim": 0}, "--dim must be at least 1"),
         ({"sif": 0.0}, "--sif must be above 0"),
+        ({"train": {"best": {"dim": "abc"}}}, "--set dim of best must be a whole number; got 'abc'"),
+        ({"methods": "skipgram", "train": {"skipgram": {"kwargs": 1}}}, "--set of skipgram must be one of dim, epochs"),
+        ({"methods": "cbow", "train": {"cbow": {"args": 1}}}, "--set of cbow must be one of dim, epochs"),
+        ({"methods": "x2static", "train": {"x2static": {"preset": 3}}}, "preset must be one of .*; got '3'"),
+        ({"methods": "x2static", "start": "x2static"}, "--start x2static is for others that train"),
+        ({"methods": "regression", "start": "regression"}, "--start regression is for others that train"),
+        ({"methods": "skipgram", "start": "average"}, "can begin from given vectors, and none is asked for"),
     ):
         with pytest.raises(UsageError, match=told):
             lb.distill.distill("no-such-model", "no-such-text", **options)
@@ -223,5 +298,39 @@ def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
         lb.distill.distill("mini-bert", [["tea"]], train={"best": {"dim": 300}})
     with pytest.raises(UsageError, match="--dim must be at most the 128 dimensions that frame has; got 300"):
         lb.distill.distill("mini-bert", words=["tea"], methods="frame", dim=300)
+    how: dict[str, Any] = {"methods": "x2static", "train": {"x2static": {"layer": 3}}}
+    with pytest.raises(UsageError, match=r"--set x2static\.layer, of those of --layers, must be one of 12; got '3'"):
+        lb.distill.distill("mini-bert", [["tea"]], **how)
+    for methods, start, told in (
+        ("x2static", "sent2vec", "x2static has 128 .* sent2vec has 300: --set sent2vec.dim=128"),
+        ("regression", "sent2vec", "regression has 128 .* sent2vec has 300: --set sent2vec.dim=128"),
+        ("x2static,sent2vec", "average", "sent2vec has 300 .* average has 128: --set sent2vec.dim=128"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            lb.distill.distill("mini-bert", [["tea"]], methods=methods, start=start)
     with pytest.raises(UsageError, match="--corpus or --words is needed"):
         lb.distill.distill("mini-bert", methods="word")
+
+
+def test_the_method_that_others_begin_from_has_its_own_start():
+    settings, _ = settings_of("x2static,regression,skipgram", {"start": "x2static"})
+    starts = [start_of(name, settings) for name in ("x2static", "regression", "skipgram")]
+    assert starts == ["", "x2static", ""]
+    settings, _ = settings_of("x2static,regression", {"start": "regression"})
+    assert [start_of(name, settings) for name in ("x2static", "regression")] == ["regression", "average"]
+    settings, _ = settings_of("regression", {"start": "none"})
+    assert start_of("regression", settings) == ""
+
+
+def test_words_that_the_text_lacks_are_blamed_where_there_is_nothing_to_train():
+    for methods, how in (("sent2vec", {}), ("x2static", {"unseen": "drop"})):
+        with pytest.raises(LimbeckError, match="check --words and --case"):
+            lb.distill.distill(tiny(), text(), words=["zebra"], methods=methods, **how)
+
+
+def test_a_note_says_where_frames_are_not_centered():
+    few = lb.distill.distill(tiny(layers="-1"), words=WORDS, methods="frames", templates=["it is {}."])["frames"]
+    many = [f"river {number}" for number in range(FEW)]
+    enough = lb.distill.distill(tiny(layers="-1"), words=many, methods="frames", templates=["it is {}."])["frames"]
+    assert [note for note in few.about["notes"] if "not centered" in note]
+    assert enough.about["notes"] == []

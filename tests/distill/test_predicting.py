@@ -120,19 +120,22 @@ def test_lengths_are_those_of_the_words_of_the_text():
     assert lengths(made["average"])["frame"] > 3 * lengths(made["principal"])["corpus"]
 
 
+FRAME = ["it is {}."]
+
+
 @pytest.mark.parametrize(
     ("how", "origins", "steps"),
     [
-        ({}, ["corpus", "frames"], []),
-        ({"unseen": "drop"}, ["corpus"], []),
-        ({"unseen": "pieces"}, ["corpus", "pieces"], ["unseen"]),
-        ({"unseen": "alone"}, ["corpus", "alone"], ["unseen"]),
-        ({"train": {"best": {"frames": 0}}}, ["corpus", "frame"], ["unseen"]),
+        ({"templates": FRAME}, ["corpus", "frames"], []),
+        ({"templates": FRAME, "unseen": "drop"}, ["corpus"], []),
+        ({"templates": FRAME, "unseen": "pieces"}, ["corpus", "pieces"], ["unseen"]),
+        ({"templates": FRAME, "unseen": "alone"}, ["corpus", "alone"], ["unseen"]),
+        ({"templates": FRAME, "train": {"best": {"frames": 0}}}, ["corpus", "frame"], ["unseen"]),
         ({"train": {"best": {"frames": 0}}, "unseen": "drop"}, ["corpus"], []),
     ],
 )
 def test_best_and_words_that_the_text_lacks(how: dict[str, Any], origins: list[str], steps: list[str]):
-    made = lb.distill.distill(tiny(), made_text(), words=["river", "zebra"], templates=["it is {}."], **how)["best"]
+    made = lb.distill.distill(tiny(), made_text(), words=["river", "zebra"], **how)["best"]
     assert list(made.origins) == origins
     assert [step["step"] for step in made.about["finishing"]] == steps
     assert (np.linalg.norm(made.vectors.matrix, axis=1) < 2).all()  # a frame's own vector has a length of 4

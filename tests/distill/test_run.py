@@ -390,6 +390,44 @@ def test_dry_run_says_words_time_memory_and_disk(run: Run, model: Path, text: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_dry_run_refuses_what_the_run_would(run: Run, model: Path, text: Path, tmp_path: Path):
+    how = ("--model", model, "--corpus", text, "--out", tmp_path / "v", "--dry-run", "--quiet")
+    status, _, complaint = run(*how, "--tasks", "wordsims", "--data", tmp_path)
+    assert (status, "did you mean 'wordsim'" in complaint) == (2, True)
+    status, _, complaint = run(*how, "--tasks", "wordsim")
+    assert (status, "--tasks need --data" in complaint) == (2, True)
+
+
+def test_one_word_is_a_word(run: Run, model: Path, text: Path, tmp_path: Path):
+    words = tmp_path / "words.txt"
+    words.write_text("zebra\n", encoding="utf-8")
+    how = ("--model", model, "--corpus", text, "--words", words, "--method", "average", "--unseen", "alone")
+    status, said, err = run(*how, "--out", tmp_path / "v")
+    assert status == 0
+    assert "1 word is to have a vector" in err
+    assert "1 word × 16 dimensions, layer 2, 1 of them from the word alone" in said
+    status, _, complaint = run(*how, "--repair", "center", "--out", tmp_path / "w")
+    assert (status, "--repair needs two words or more" in complaint) == (1, True)
+
+
+def test_a_loss_that_rises_is_told(run: Run, model: Path, text: Path, tmp_path: Path):
+    how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "x2static")
+    how = (*how, "--set", "subsample=0", "--set", "batch_texts=8")
+    status, said, _ = run(*how, "--set", "learning_rate=1e6", "--out", tmp_path / "v")
+    assert status == 0
+    assert re.search(r"^note: the loss of x2static began at .* lower --set x2static.learning_rate", said, re.MULTILINE)
+    assert "note:" not in run(*how, "--out", tmp_path / "w")[1]
+    columns = read_csv(tmp_path / "w" / "losses.csv")
+    assert columns["epoch"] == ["1"] * len(columns["epoch"])
+    assert all(value.isdigit() for name in ("shard", "step", "targets") for value in columns[name])
+
+
+def test_a_layer_can_be_named_by_its_number(run: Run, model: Path, text: Path, tmp_path: Path):
+    how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "x2static", "--layers", "1,2")
+    assert run(*how, "--set", "layer=1", "--out", tmp_path / "v")[0] == 0
+    assert Distilled.load(tmp_path / "v").layer == "1"
+
+
 def test_words_that_are_read_beside_a_short_list_are_told(run: Run, model: Path, text: Path, tmp_path: Path):
     words = tmp_path / "words.txt"
     words.write_text("river\nzebra\n", encoding="utf-8")  # of the text's 20 words the first

@@ -115,6 +115,16 @@ def test_as_one_question_after_the_other():
     assert 0 < sum(right) < 60
 
 
+def test_vectors_without_any_word():
+    nothing = StaticVectors([], np.zeros((0, 3)))
+    for oov in ("wrong", "mean", "zero"):
+        found = outcome(ROYAL, nothing, oov=oov)
+        assert (found.value, found.coverage) == (0.0, 0.0)
+    assert outcome(ROYAL, nothing, oov="drop").dropped == {MISSING: 1}
+    near = {"man": [0, 1, 0], "king": [1, 1, 0], "woman": [0, 0, 1], "queen": [1, 0, 1]}
+    assert outcome(ROYAL, nothing, oov="fallback", fallback=near).value == 1.0, "the fallback is all there is"
+
+
 def test_own_words_do_not_answer():
     assert outcome(ROYAL).value == 1.0
     assert outcome(("man", "king", "woman", "woman")).value == 0.0, "an answer that is asked with can never be given"

@@ -16,6 +16,7 @@ from limbeck.evaluate.classifying import ClassifySet, Examples, classify, classi
 from limbeck.evaluate.classifying.catalogue import SENTENCES, find_some, load_table
 from limbeck.evaluate.classifying.result import mean_over_tasks
 from limbeck.evaluate.classifying.scores import resampled, score
+from limbeck.evaluate.suites import find_tasks
 from limbeck.vectors import StaticVectors
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -140,6 +141,12 @@ def test_the_released_sets(name, sizes, counts):
     assert np.bincount(labels).tolist() == counts
     assert not any("known file" in note or "the release" in note for note in data.notes)
     assert all("\ufffd" not in text for text in data.train.texts[0])
+
+
+def test_a_task_of_two_groups_is_scored_once(tmp_path):
+    put_cr(tmp_path)
+    for asked in (["classify", "classify-sentences"], ["cr", "classify-sentences"], ["classify-sentences"]):
+        assert [task.name for _, task in find_tasks(tmp_path, asked)] == ["cr"]
 
 
 def test_the_table_names_all_six():

@@ -11,10 +11,12 @@ from limbeck.errors import InputError, UsageError
 from limbeck.evaluate import (
     File,
     Pairs,
+    Questions,
     Task,
     compare,
     compare_all,
     evaluate,
+    evaluate_words,
     paired_bootstrap,
     paired_permutation,
     sentence_similarities,
@@ -22,6 +24,7 @@ from limbeck.evaluate import (
     word_similarities,
 )
 from limbeck.evaluate.sts import combine
+from limbeck.repair import Center
 
 WORDS = ["a", "b", "c", "zero"]
 MATRIX = [[1.0, 0.0], [0.6, 0.8], [0.0, 2.0], [0.0, 0.0]]
@@ -66,6 +69,24 @@ def test_zero():
     np.testing.assert_allclose(found.values, [0.6, 0, 0, 0, 0], atol=1e-7)
     assert not found.dropped
     assert found.coverage == pytest.approx(2 / 5)
+
+
+def test_a_fallback_of_other_dimensions_is_told_wherever_it_is_asked():
+    """Of texts, of words after a repair, and of analogies: never numpy's own words."""
+    table, other = StaticVectors(["a", "b", "c"], np.eye(3)), {"x": [1.0, 2.0]}
+    texts = Pairs(name="t", kind="sts", first=["a x"], second=["b"], gold=[1.0])
+    words = Pairs(name="w", kind="wordsim", first=["a"], second=["x"], gold=[1.0])
+    questions = Questions([("a", "b", "c", "x")], ["s"])
+    told = "fallback must have the 3 dimensions of the vectors that it stands in for, got 2 for 'x'"
+    for ask in (
+        lambda given: evaluate(texts, table, **given),
+        lambda given: evaluate(words, table, repair=Center(), **given),
+        lambda given: evaluate_words(questions, table, **given),
+    ):
+        with pytest.raises(InputError, match=told):
+            ask({"oov": "fallback", "fallback": other})
+    with pytest.raises(InputError, match=r"same dimensions, got 3 for 'a' and 2 for 'x': give vectors, and a fallback"):
+        evaluate(words, table, oov="fallback", fallback=other)
 
 
 def test_fallback():

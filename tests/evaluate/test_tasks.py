@@ -218,6 +218,8 @@ def test_a_table_of_ones_own(tmp_path):
     ("text", "message"),
     [
         ("[[task", "readable TOML"),
+        ('[task]\nname = "x"\n', r"tables under \[\[task\]\]"),
+        ("task = [1]\n", r"tables under \[\[task\]\]"),
         ('[[task]]\nname = "x"\nkind = "wordsim"\n', "task 'x' must have name, kind and layouts"),
         ('[[task]]\nname = "x"\nkind = "wordsim"\n[[task.layout]]\nfiles = []\n', "at least one file"),
         ('[[task]]\nname = "x"\nkind = "words"\n[[task.layout]]\nfiles = [{ path = "x" }]\n', "kind must be one of"),

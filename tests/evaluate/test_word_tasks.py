@@ -169,6 +169,7 @@ files = [{ path = "own.txt" }]
         (own.replace("word = 2", "words = 2"), "nothing unknown"),
         (own + own, "got it twice"),
         ("[", "readable TOML"),
+        ("task = 1", "tables under"),
     ):
         put(tmp_path, {"own.toml": bad})
         with pytest.raises((InputError, UsageError), match=message):

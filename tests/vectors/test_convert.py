@@ -197,7 +197,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["in.txt", "v.bin", "--dtype", "int8"], 2, "hold int8"),
         (["in.txt", "v", "--format", "spcy"], 2, "did you mean 'spacy'"),
         (["in.txt", "v", "--from", "safetensors"], 1, "cannot be read as safetensors"),
-        (["in.txt", "v", "--limit", "0"], 2, "at least 1"),
+        (["in.txt", "v", "--limit", "0"], 2, "--limit must be at least 1"),
         (["in.txt", "v", "--blanks", "dash"], 2, "blanks must be one of"),
         (["in.txt", "v", "--existing", "keep"], 2, "existing must be one of"),
         (["in.txt", "v.npz.gz"], 2, "not compressed"),

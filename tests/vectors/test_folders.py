@@ -217,10 +217,33 @@ def test_unknown_weight_names_build_the_model(tmp_path: Path, monkeypatch: pytes
     assert np.array_equal(vectors.matrix, model.get_input_embeddings().weight.detach().numpy())
 
 
+def test_a_folder_that_lacks_something_says_what(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One line of ours: transformers, which would warn at length, is not asked about what is no model."""
+    for empty in (tmp_path / "empty", tmp_path / "other"):
+        empty.mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("nothing of use")
+    for folder in ("empty", "other"):
+        with pytest.raises(InputError, match=rf"{folder}: a folder of word vectors must hold .*none of these"):
+            StaticVectors.load(tmp_path / folder)
+    whole = StaticVectors(["a", "b"], matrix(2))
+    for lacking in ("tokenizer.json", "model.safetensors"):
+        whole.save(tmp_path / "made")
+        (tmp_path / "made" / lacking).unlink()
+        with pytest.raises(InputError, match=rf"model2vec folder must hold .*got no {lacking}: "):
+            StaticVectors.load(tmp_path / "made")
+    save_file({"embeddings": matrix(2)}, tmp_path / "other" / "model.safetensors")  # of model2vec without config.json
+    with pytest.raises(InputError, match=r"got no tokenizer\.json: "):
+        StaticVectors.load(tmp_path / "other")
+    assert "transformers" not in capfd.readouterr().err
+
+
 def test_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(InputError, match="no/such-model: must be a model folder or the id"):
         StaticVectors.from_model("no/such-model")
+    with pytest.raises(InputError, match=r"must hold config\.json, weights and a tokenizer, got none"):
+        StaticVectors.from_model(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="a tokenizer is needed"):
         StaticVectors.from_model(tmp_path)
 

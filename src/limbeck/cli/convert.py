@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from limbeck.errors import UsageError
+
 if TYPE_CHECKING:
     from limbeck.vectors.convert import Converted
 
@@ -75,6 +77,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     from limbeck.vectors.convert import convert
 
+    if options.limit is not None and options.limit < 1:
+        raise UsageError(f"--limit must be at least 1, got {options.limit}: leave it out to read all words.")
     with telling(not options.quiet) as tell:
         done = convert(
             options.source,

@@ -106,7 +106,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--frame",
         action="append",
         metavar="TEXT",
-        help='of frame, with {} in the word\'s place (default: "the meaning of {}."); may be given several times',
+        help='of frame, with {} in the word\'s place (default: "the meaning of {}."), and of frames and best (default: '
+        "16 sentences); may be given several times",
     )
     group.add_argument("--no-special-input", action="store_true", help="of word: do not give the teacher [CLS], [SEP]")
     group.add_argument("--special-mean", action="store_true", help="of word: pool them with the word's pieces")
@@ -210,7 +211,8 @@ def make(options: argparse.Namespace, *, together: bool = False) -> int:
         raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
     if options.vectors is not None and options.preset is not None:
         raise UsageError("--preset says how the teacher reads the text, and kept vectors are past that: leave it out.")
-    options.method = options.method or usual_method(options.vectors)
+    if options.method is None:
+        options.method = usual_method(options.vectors)
     settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
     if together:
         from limbeck.run.distill_together import check_together
@@ -302,16 +304,19 @@ def plain_value(text: str) -> Any:
 
 def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None:
     """--dry-run: plan, try the first batches, and say what the whole would take."""
+    from limbeck.distill.card import number_of
+    from limbeck.run.distill import find_wanted
     from limbeck.run.distilling import Distillation
     from limbeck.stream.progress import clock
     from limbeck.stream.run import words_a_second
 
+    find_wanted(options.tasks, options.data)
     with started(options) as workers:
         subject = subject_of()
         work = Distillation(subject, settings, None, workers, not options.quiet)
         plan = work.plan_words()
         if plan is None:
-            print(f"{len(work.listed.words):,} words, read without a text")
+            print(f"{number_of(len(work.listed.words))}, read without a text")
             return
         speed = words_a_second(subject.source, plan, workers=workers)
     for line in foreseen(subject, plan, work.listed, settings):
@@ -321,6 +326,7 @@ def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None
 
 def foreseen(subject: Subject, plan: Plan, listed: WordList, settings: Any) -> list[str]:
     """What a run will read and take, in a few lines."""
+    from limbeck.distill.card import number_of
     from limbeck.run.distill_subject import needs
     from limbeck.run.settings import size
 
@@ -328,7 +334,8 @@ def foreseen(subject: Subject, plan: Plan, listed: WordList, settings: Any) -> l
     others = len(listed.words) - listed.shown
     if others or listed.shown != len(plan.vocabulary):
         beside = f"; {others:,} frequent ones of the text are read to compare them with, and left out again"
-        lines.append(f"{listed.shown:,} words are to have a vector{beside if others else ''}")
+        be = "is" if listed.shown == 1 else "are"
+        lines.append(f"{number_of(listed.shown)} {be} to have a vector{beside if others else ''}")
     memory, state, disk = needs(subject, plan, settings)
     lines.append(f"{size(memory)} of memory beside the model, {size(disk)} of disk and {size(state)} while it runs")
     return lines
@@ -336,14 +343,16 @@ def foreseen(subject: Subject, plan: Plan, listed: WordList, settings: Any) -> l
 
 def print_made(made: dict[str, Distilled], target: Path) -> None:
     """What was made, from where, its scores, and how to use it."""
+    from limbeck.distill.card import number_of, source_of
+
     several = len(made) > 1
     for name, one in made.items():
-        elsewhere = "".join(f", {number:,} of them from {origin}" for origin, number in one.from_elsewhere.items())
+        elsewhere = "".join(f", {n:,} of them from {source_of(origin)}" for origin, n in one.from_elsewhere.items())
         left_out = sum(one.about.get("left_out", {}).values())
-        told = f"; {left_out:,} words have none" if left_out else ""
+        told = f"; {number_of(left_out)} {'has' if left_out == 1 else 'have'} none" if left_out else ""
         where = target / name if several else target
         layer = "" if one.about.get("untaught") else f", layer {one.layer}"
-        print(f"{where}: {len(one):,} words × {one.vectors.dim} dimensions{layer}{elsewhere}{told}")
+        print(f"{where}: {number_of(len(one))} × {one.vectors.dim} dimensions{layer}{elsewhere}{told}")
         for score in one.about.get("scores") or []:
             value = f"{score['value']:.3f} ({score['low']:.3f} to {score['high']:.3f})"
             value = value if isfinite(score["value"]) else "undefined"

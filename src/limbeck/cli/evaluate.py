@@ -18,7 +18,7 @@ from limbeck.cli.evaluate_inputs import (
     fitted_repairs,
     names_of,
     numbers,
-    open_target,
+    open_targets,
     other_units,
     repairs_by_name,
     unfitted_repairs,
@@ -167,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
         check_target(options.out, existing=options.existing)
 
     with nullcontext() if options.out is None else RunFolder(options.out, existing=options.existing) as folder:
-        targets = [open_target(thing, name, options) for thing, name in zip(options.target, names, strict=True)]
+        targets = open_targets(names, options)
         fitted = fitted_repairs(options.repair, targets)
         about_targets = [f"{target.name}: {note}" for target in targets for note in getattr(target, "notes", ())]
         for note in [*about_targets, *other_units(options.repair, targets, fitted)]:
@@ -231,9 +231,15 @@ def wishes_of(options: argparse.Namespace) -> Wishes:
 
 def check_options(options: argparse.Namespace) -> None:
     """Refuse what is not there or does not go together, before anything is loaded; numbers are read."""
-    from limbeck.evaluate.wordsim import check_policy
+    from limbeck.evaluate.wordsim import CASES, POLICIES
 
-    check_policy(options.oov or "drop", options.case or "either", options.fallback)
+    for name, choices in (("oov", POLICIES), ("case", CASES)):
+        if (typed := getattr(options, name)) is not None:
+            choose(typed, choices, what=f"--{name}")
+    if options.oov == "fallback" and options.fallback is None:
+        raise UsageError("--oov fallback needs a file of vectors for words that have none: add --fallback FILE.")
+    if options.fallback is not None and options.oov != "fallback":
+        raise UsageError("--fallback is for --oov fallback, got another policy: add it, or leave --fallback out.")
     if options.units is not None:
         choose(options.units, UNITS, what="--units")
     if options.special and options.units == "words":
@@ -335,13 +341,13 @@ def write(
     """All files of the folder but run.json."""
     from limbeck.evaluate.items import items_table
     from limbeck.report.tuning import draw_tuning
-    from limbeck.tables import write_csv, write_parquet
+    from limbeck.tables import columns_of, write_csv, write_parquet
 
     by_maker: dict[Any, list[Any]] = {}  # kinds that share their tables write into one
     for suite, columns in scores:
         by_maker.setdefault(suite.tables, []).extend(columns)
-    for make, columns_of in by_maker.items():
-        made = make(columns_of)
+    for make, every_column in by_maker.items():
+        made = make(every_column)
         for name, table in made.items():
             write_csv(folder / name, table)
         draw_classified(made, folder)
@@ -349,7 +355,7 @@ def write(
     if items["task"]:
         write_parquet(folder / "items.parquet", items)
     if compared:
-        write_csv(folder / "comparisons.csv", {name: [row[name] for row in compared] for name in compared[0]})
+        write_csv(folder / "comparisons.csv", columns_of(compared))
     if tuned:
         tables = [one.table() for one in tuned]
         whole = {name: [value for table in tables for value in table[name]] for name in tables[0]}

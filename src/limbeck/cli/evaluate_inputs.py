@@ -99,7 +99,7 @@ def load_model(thing: str, settings: Mapping[str, Any]) -> Any:
 def check_against(name: str, targets: Sequence[Target], repairs: Sequence[Mapping[str, Any]], groups: Set[str]) -> None:
     """Refuse what no column will be called before any is scored; classification may have repairs of its own."""
     from limbeck.errors import choose
-    from limbeck.evaluate.sweeping import name_of
+    from limbeck.evaluate.targets import name_of
 
     if any(group.startswith("classify") for group in groups):
         return
@@ -108,22 +108,35 @@ def check_against(name: str, targets: Sequence[Target], repairs: Sequence[Mappin
     choose(name, names, what="--against")
 
 
-def open_target(thing: str, name: str, options: argparse.Namespace) -> Target:
+def open_targets(names: Sequence[str], options: argparse.Namespace) -> list[Target]:
+    """What was named; a fallback and counts, which all vector files share, are read once."""
+    from limbeck.vectors import StaticVectors
+    from limbeck.vectors.word_counts import read_counts
+
+    fallback = None if options.fallback is None else StaticVectors.load(options.fallback)
+    counts, total = (None, None) if options.counts is None else read_counts(Path(options.counts))
+    shared = {"fallback": fallback, "weighting": options.weighting or "mean", "counts": counts, "total": total}
+    return [open_target(thing, name, options, shared) for thing, name in zip(options.target, names, strict=True)]
+
+
+def open_target(thing: str, name: str, options: argparse.Namespace, shared: Mapping[str, Any]) -> Target:
+    """One of them; `shared` is what all vector files have in common."""
     from limbeck.evaluate.targets import ModelTarget, TableTarget
     from limbeck.evaluate.web import as_loaded
     from limbeck.run.sources import is_static
     from limbeck.vectors import StaticVectors
-    from limbeck.vectors.word_counts import read_counts
 
     common: dict[str, Any] = {"name": name, "language": options.language, "lowercase": options.lowercase}
     if is_static(thing) and options.preset == "web":
         return TableTarget(as_loaded(StaticVectors.load(thing)), oov="mean", case="keep", **common)
     if is_static(thing):
-        fallback = None if options.fallback is None else StaticVectors.load(options.fallback)
         vectors = StaticVectors.load(thing)
-        counts, total = (None, None) if options.counts is None else read_counts(Path(options.counts))
-        common |= {"fallback": fallback, "weighting": options.weighting or "mean", "counts": counts, "total": total}
-        return TableTarget(vectors, oov=options.oov, case=options.case, **common)
+        if (fallback := shared["fallback"]) is not None and fallback.dim != vectors.dim:
+            raise InputError(
+                f"{options.fallback}: a fallback must have the dimensions of the vectors that it stands in for, got "
+                f"{fallback.dim}, and {thing} has {vectors.dim}: give vectors of the same space, or another --oov."
+            )
+        return TableTarget(vectors, oov=options.oov, case=options.case, **shared, **common)
     common["oov"] = "drop" if options.oov == "fallback" else options.oov  # whose vectors are of another space
     settings = ("layers", "units", "special", "keep_first", "device", "dtype", "batch_tokens", "revision")
     given = {name: getattr(options, name) for name in (*settings, "trust_remote_code")}

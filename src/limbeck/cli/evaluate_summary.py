@@ -67,11 +67,20 @@ def notes_of(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> list[str]:
     for _, columns in scores:
         for score in columns:
             found += [f"{score.task}: {note}" for note in score.notes]
-            alike = all(score.dropped == other.dropped for other in columns)
-            whose = score.task if alike else f"{score.task}, {score.target}"
-            found += [f"{whose}: left out: {reason} {number:,}" for reason, number in score.dropped.items()]
+        if left_out := left_out_of(columns):
+            found.append(f"{columns[0].task}: left out: {left_out}")
     found += [f"{task}: left out of the mean over tasks: {why}" for task, why in out_of_means(scores)]
     return list(dict.fromkeys(found))
+
+
+def left_out_of(columns: Sequence[Scored]) -> str:
+    """What a task's columns left out, by reason: the least and the most, since each one's n stands in the table."""
+    told = []
+    for reason in dict.fromkeys(reason for score in columns for reason in score.dropped):
+        numbers = [score.dropped.get(reason, 0) for score in columns]
+        least, most = min(numbers), max(numbers)
+        told.append(f"{reason} {most:,}" if least == most else f"{reason} {least:,} to {most:,}, by target")
+    return "; ".join(told)
 
 
 def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]], compared: Sequence[Mapping[str, Any]] = ()) -> Table:

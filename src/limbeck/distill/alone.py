@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from limbeck import state as files
 from limbeck.distill.ahead import Ahead, PrepareWords, ReadyWords
 from limbeck.distill.rows import Rows
-from limbeck.distill.settings import DistillSettings
+from limbeck.distill.settings import FRAME, DistillSettings
 from limbeck.encoded import add_rows
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.memory import read_to_host
@@ -58,7 +58,8 @@ def frame_vectors(
     progress: bool,
 ) -> list[Rows]:
     """Each word read in every template; the mean of these."""
-    return read_words(encoder, words, templates=settings.templates, state=state, workers=workers, progress=progress)
+    templates = settings.templates or (FRAME,)
+    return read_words(encoder, words, templates=templates, state=state, workers=workers, progress=progress)
 
 
 def read_words(

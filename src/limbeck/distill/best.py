@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from limbeck.distill.alone import read_words, reads_pieces
 from limbeck.distill.axes import principal_axes
 from limbeck.distill.rows import Rows
-from limbeck.distill.settings import FRAME, DistillSettings
+from limbeck.distill.settings import DistillSettings
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError
 from limbeck.stream.progress import Progress
@@ -85,6 +85,11 @@ class BestSettings:
             raise UsageError(f"dim must be at least 1; got {self.dim}.")
 
 
+def best_parts(settings: BestSettings) -> tuple[str, ...]:
+    """The views that count, which are the methods of their names."""
+    return tuple(name for name in ("frames", "average", "contexts") if getattr(settings, name))
+
+
 def frames_vectors(
     encoder: Encoder,
     words: Sequence[str],
@@ -99,9 +104,9 @@ def frames_vectors(
 
     Whole sentences, because that is what a teacher of sentence vectors was trained to give; of the two miniatures,
     which were not, they were better than the word's own pieces too. Centered sentence by sentence, since what a
-    sentence says without the word is most of its vector.
+    sentence says without the word is most of its vector; of fewer than FEW words nobody knows that, see `view_of`.
     """
-    templates = FRAMES if settings.templates == (FRAME,) else settings.templates
+    templates = settings.templates or FRAMES
     found = np.ones(len(words), dtype=bool)
     total: list[Floats] = []
     how: dict[str, Any] = {"special_mean": reads_pieces(encoder), "state": state, "workers": workers}
@@ -130,7 +135,10 @@ def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: Be
 
 
 def view_of(rows: Rows) -> Floats:
-    """Rows less their mean, in which every word counts once, and of unit length; 0 for a word without a vector."""
+    """Rows less their mean, in which every word counts once, and of unit length; 0 for a word without a vector.
+
+    Fewer than FEW are not centered.
+    """
     x = np.where(rows.found[:, None], rows.matrix, 0).astype(np.float32)
     if rows.found.sum() >= FEW:
         x[rows.found] -= x[rows.found].mean(axis=0, dtype=np.float64)

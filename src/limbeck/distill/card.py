@@ -14,13 +14,14 @@ BASELINE = "No teacher had a part in it: {} trained on the text alone."
 METHOD_TEXTS = {
     "word": "Each vector is what the teacher gives for the word read alone{special}.",
     "frame": "Each vector is what the teacher gives for the word in {frames}.",
-    "frames": "Each vector is the mean of what the teacher gives for several sentences that say nothing but the word.",
+    "frames": "Each vector is the mean of what the teacher gives for whole sentences that say nothing but the word: "
+    "{frames}.",
     "average": "Each vector is the {contexts} over all occurrences of the word in the text.",
     "contexts": "Each vector is the mean of the texts that the word occurs in.",
     "principal": "Each vector is the first principal component (uncentered, oriented to the mean) of up to "
     "{max_contexts} occurrences of the word in the text, chosen by hash.",
     "best": "Each vector puts together what the teacher makes of the word in sentences about nothing else, of the word "
-    "in its contexts, and of these contexts.",
+    "in its contexts, and of these contexts.{sentences}",
     "x2static": "Each vector was trained towards the teacher's vectors of the sentences that the word stands in, and "
     "away from those of others (X2Static, Gupta & Jaggi 2021).",
     "regression": "The vectors were trained so that their weighted mean over a sentence is the teacher's vector of it.",
@@ -40,7 +41,8 @@ ORIGINS = {
 }
 STEPS = {
     "unseen": "{words:,} words that the text does not have were brought into the space of the others from {origin}, by "
-    "a ridge regression fitted on {fitted_on:,} that it has ({explained:.0%} of the variance of words left out)",
+    "a ridge regression fitted on {fitted_on:,} that it has (it explains {explained:.0%} of the variance of words left "
+    "out)",
     "repair": "repaired: {method}",
     "pca": "{of} dimensions reduced to {dim} by principal components ({variance:.1%} of the variance)",
     "weighting": "**weighted by frequency** (SIF, a/(a + p), a = {a:g}): do not weight again when averaging words",
@@ -58,7 +60,7 @@ def card(made: Distilled, *, dtype: str) -> str:
         "",
         f"# {title(made)}",
         "",
-        f"{len(made):,} words × {made.vectors.dim} dimensions ({dtype}), made with limbeck "
+        f"{number_of(len(made))} × {made.vectors.dim} dimensions ({dtype}), made with limbeck "
         f"{about.get('versions', {}).get('limbeck', '')}".rstrip()
         + ".",
         "",
@@ -82,11 +84,25 @@ def card(made: Distilled, *, dtype: str) -> str:
     if dropped := about.get("counts", {}).get("dropped"):
         lines += ["", "Of the text was left out: " + told(dropped) + "."]
     if steps := about.get("finishing"):
-        lines += ["", "Afterwards: " + "; ".join(STEPS[step["step"]].format(**step) for step in steps) + "."]
+        lines += ["", "Afterwards: " + "; ".join(map(step_text, steps)) + "."]
     lines += [line for note in about.get("notes") or () for line in ("", note[:1].upper() + note[1:])]
     lines += ["", "## Scores", "", *scores_of(about.get("scores") or []), ""]
     lines += ["## Licence", "", licences(about), "", *use(about)]
     return "\n".join(lines)
+
+
+def number_of(words: int) -> str:
+    """So many words, in words."""
+    return f"{words:,} word{'' if words == 1 else 's'}"
+
+
+def source_of(origin: str) -> str:
+    """What vectors of an origin come from, in a word or two."""
+    return "the word alone" if origin == "alone" else origin
+
+
+def step_text(step: Mapping[str, Any]) -> str:
+    return STEPS[step["step"]].format(**{**step, "origin": source_of(step.get("origin", ""))})
 
 
 def title(made: Distilled) -> str:
@@ -197,10 +213,13 @@ def method_text(made: Distilled, settings: Mapping[str, Any]) -> str:
         return str(made.about.get("method_summary", made.method)).capitalize() + "."
     special = ", without special tokens" if not settings.get("special_input", True) else ""
     special += ", special tokens in the mean" if settings.get("special_mean") else ""
-    frames = " and ".join(f"“{template.replace('{}', '…')}”" for template in settings.get("templates", ()))
+    templates = [f"“{template.replace('{}', '…')}”" for template in settings.get("templates") or ()]
+    frames = " and ".join(filter(None, [", ".join(templates[:-1]), *templates[-1:]]))
+    weight = (made.about.get("method_settings") or {}).get("frames")
     return text.format(
         special=special,
         frames=frames,
+        sentences=f" The sentences: {frames}." if weight else "",
         contexts={"mean": "mean", "min": "least of each coordinate", "max": "greatest of each coordinate"}.get(
             settings.get("over_contexts", "mean"), "mean"
         ),

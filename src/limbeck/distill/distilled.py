@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.distill.card import card
+from limbeck.distill.card import card, number_of
 from limbeck.errors import InputError
 from limbeck.shown import Tabular
 from limbeck.state import write_text
@@ -26,7 +26,7 @@ CORPUS = "corpus"  #: the origin of a vector that was made of a word's occurrenc
 class Distilled(Tabular):
     """One vector a word, how each came about, and where all of them come from.
 
-    vectors  words and matrix
+    vectors  words and matrix, with counts and origins
     method   a name of `limbeck.distill.METHODS`
     layer    of the teacher
     counts   (words,) occurrences in the text
@@ -51,18 +51,14 @@ class Distilled(Tabular):
         return len(self.vectors)
 
     def title(self) -> str:
-        return f"{len(self):,} words by {self.method}, layer {self.layer}"
+        return f"{number_of(len(self))} by {self.method}, layer {self.layer}"
 
     def columns(self) -> dict[str, Any]:
         """A row a word, as of its vectors."""
-        return self._known().columns()
+        return self.vectors.columns()
 
     def head(self, rows: int) -> tuple[dict[str, Any], int]:
-        return self._known().head(rows)
-
-    def _known(self) -> StaticVectors:
-        """The vectors with what is known of their words."""
-        return StaticVectors(self.vectors.words, self.vectors.matrix, counts=self.counts, origins=self.origins)
+        return self.vectors.head(rows)
 
     @property
     def from_elsewhere(self) -> dict[str, int]:
@@ -73,9 +69,7 @@ class Distilled(Tabular):
         """A folder that limbeck, model2vec and sentence-transformers load, with words.parquet, README.md, run.json."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        words, matrix, total = self.vectors.words, self.vectors.matrix, self.vectors.total
-        known = StaticVectors(words, matrix, counts=self.counts, origins=self.origins, total=total)
-        known.save(folder, format="model2vec", dtype=dtype)
+        self.vectors.save(folder, format="model2vec", dtype=dtype)
         if losses := self.about.get("training", {}).get("losses"):
             write_csv(folder / "losses.csv", {name: [row[name] for row in losses] for name in losses[0]})
         self.save_about(folder, dtype=dtype)

@@ -19,6 +19,7 @@ from limbeck.errors import UsageError, choose
 from limbeck.stream.workers import Workers
 
 KINDS = ("frame", "pieces", "alone")
+METHOD_OF = {"alone": "word", "frame": "frame"}  #: the method that gives what --unseen asks for
 
 
 def unseen_vectors(

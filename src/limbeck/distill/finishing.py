@@ -81,6 +81,11 @@ def repaired(
                 raise UsageError(f"{path}: the repairs are those of layers {', '.join(repair)}, got {layer}.")
             repair = repair[layer]
     else:
+        if fit_on.sum() < 2:
+            raise LimbeckError(
+                "--repair needs two words or more to be fitted on, and there is one: give more words, or the file of a "
+                "repair that was fitted on others."
+            )
         repair = fit_matrix(x[fit_on], parse_repair(settings.repair, seed=settings.seed, option="--repair"))
     told = {"step": "repair", "method": name_of(repair), "steps": describe(repair), "from": settings.repair}
     return np.asarray(repair.transform(x), dtype=np.float64), told

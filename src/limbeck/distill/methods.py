@@ -6,7 +6,7 @@ A method gets its vectors in one of four ways:
 - from the teacher alone: `alone` reads words without the text;
 - by training: `train` reads the text as often as it likes, begins from the vectors of the method `start` if it names
   one (a user may name another), and gives the vectors of one layer, the source's last;
-- of others: `compose` makes vectors of those of `parts`, which are made first.
+- of others: `compose` makes vectors of those of `parts`, which are made first; these may be a function of its settings.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.accumulators import Accumulator, Occurrences, WordContexts, WordPools
 from limbeck.distill.alone import frame_vectors, word_vectors
-from limbeck.distill.best import BestSettings, best_rows, frames_vectors
+from limbeck.distill.best import FRAMES, BestSettings, best_parts, best_rows, frames_vectors
 from limbeck.distill.principal import principal_rows
 from limbeck.distill.rows import Rows
-from limbeck.distill.settings import DistillSettings
+from limbeck.distill.settings import FRAME, DistillSettings
 from limbeck.distill.x2static.settings import regression_settings, sent2vec_settings, x2static_settings
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError, choose
@@ -96,9 +96,11 @@ class Method:
     """A way to distil; see the module's text.
 
     summary   one line for people
+    start     of train: see above; "none": it always begins anew
     settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
     unaltered  vectors are the teacher's own of the word, so that another such can stand beside them as it is
+    heeds     settings of a run that nothing but it and others that name them heed: refused where none is asked for
     together  of train: processes of a torch.distributed group can do it together
     """
 
@@ -108,11 +110,12 @@ class Method:
     alone: Alone | None = None
     train: Train | None = None
     start: str = ""
-    parts: tuple[str, ...] = ()
+    parts: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
     compose: Callable[[Mapping[str, Rows], Ints, Any], Rows] | None = None  # parts by name, counts, settings
     settings: Callable[..., Any] | None = None
     untaught: bool = False
     unaltered: bool = False
+    heeds: tuple[str, ...] = ()
     together: bool = False
 
     @property
@@ -161,7 +164,7 @@ _train = later("limbeck.distill.x2static.training", "train")
 
 def _baseline(summary: str, function: str) -> Method:
     train, settings = (later("limbeck.distill.baselines", name) for name in (function, "Settings"))
-    return Method(summary, train=train, settings=settings, untaught=True)
+    return Method(summary, train=train, start=NOTHING, settings=settings, untaught=True)
 
 
 def _contexts(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
@@ -176,16 +179,27 @@ def _mean_context(filled: Sequence[Any], layer: int, settings: DistillSettings) 
 METHODS: dict[str, Method] = {
     "best": Method(
         "frames, average and contexts in one vector",
-        parts=("frames", "average", "contexts"),
+        parts=best_parts,
         compose=best_rows,
         settings=BestSettings,
     ),
-    "word": Method("the word alone, without the text", alone=word_vectors, unaltered=True),
-    "frame": Method("the word in a sentence about nothing else", alone=frame_vectors, unaltered=True),
-    "frames": Method("the mean of many sentences about the word alone", alone=frames_vectors),
+    "word": Method(
+        "the word alone, without the text", alone=word_vectors, unaltered=True, heeds=("special_input", "special_mean")
+    ),
+    "frame": Method(
+        "the word in a sentence about nothing else", alone=frame_vectors, unaltered=True, heeds=("templates",)
+    ),
+    "frames": Method("the mean of many sentences about the word alone", alone=frames_vectors, heeds=("templates",)),
     "contexts": Method("the mean of the texts it occurs in", accumulators=_contexts, finish=_mean_context),
-    "average": Method("the average over its contexts", accumulators=_pools, finish=_pooled, unaltered=True),
-    "principal": Method("the first principal component of its contexts", accumulators=_occurrences, finish=_principal),
+    "average": Method(
+        "the average over its contexts", accumulators=_pools, finish=_pooled, unaltered=True, heeds=("over_contexts",)
+    ),
+    "principal": Method(
+        "the first principal component of its contexts",
+        accumulators=_occurrences,
+        finish=_principal,
+        heeds=("max_contexts",),
+    ),
     "x2static": Method(
         "trained towards its contexts, away from others", train=_train, settings=x2static_settings, together=True
     ),
@@ -221,9 +235,23 @@ def predicts(name: str, settings: DistillSettings) -> bool:
 def start_of(name: str, settings: DistillSettings) -> str:
     """The method whose vectors a training begins from; "" for none."""
     method = METHODS[name]
-    if method.train is None or settings.start == name:
+    if method.train is None:
         return ""
-    return method.start if settings.start is None else settings.start.replace(NOTHING, "")
+    usual = settings.start in (None, name) or method.start == NOTHING  # the one that others begin from has its own
+    start = method.start if usual else settings.start
+    return "" if start is None or start == NOTHING else start
+
+
+def parts_of(name: str, settings: DistillSettings) -> tuple[str, ...]:
+    """The methods that one is made of."""
+    parts = METHODS[name].parts
+    return parts(own_settings(name, settings)) if callable(parts) else parts
+
+
+def templates_of(name: str, settings: DistillSettings) -> tuple[str, ...]:
+    """The sentences that words are read in for a method, or for what stands in for it."""
+    usual = FRAMES if "frames" in (name, *parts_of(name, settings)) else (FRAME,)
+    return settings.templates or usual
 
 
 def in_order(settings: DistillSettings) -> list[str]:
@@ -238,7 +266,7 @@ def in_order(settings: DistillSettings) -> list[str]:
         if name in asked_by:
             raise UsageError(f"{name} cannot be made before itself ({', '.join(asked_by)}): choose another --start.")
         choose(name, METHODS, what="--method")
-        for other in filter(None, (*METHODS[name].parts, start_of(name, settings))):
+        for other in filter(None, (*parts_of(name, settings), start_of(name, settings))):
             add(other, (*asked_by, name))
         if name not in ordered:
             ordered.append(name)
@@ -258,15 +286,39 @@ def own_settings(name: str, settings: DistillSettings) -> Any:
     usual = method.settings()
     if settings.seed and hasattr(usual, "seed"):
         given = {"seed": settings.seed, **given}
-    for key, value in given.items():
-        if key not in inspect.signature(method.settings).parameters:
-            choose(key, [one.name for one in fields(usual)], what=f"--set of {name}")
-        check_kind(f"--set {key} of {name}", value, getattr(usual, key, None))
-    return method.settings(**given)
+    values = defaults(method.settings, usual)
+    for key in given:
+        choose(key, values, what=f"--set of {name}")
+    return method.settings(
+        **{
+            key: of_kind(f"--set {key} of {name}", value, values[key], kind_of(key, usual, values[key]))
+            for key, value in given.items()
+        }
+    )
 
 
-def check_kind(what: str, value: Any, usual: Any) -> None:
-    """Refuse a value that is not of the default's kind; where that is None, the settings themselves know."""
+def defaults(make: Callable[..., Any], usual: Any) -> dict[str, Any]:
+    """Names and defaults of settings: those that are made, and what else the function that makes them asks for."""
+    found = {one.name: getattr(usual, one.name) for one in fields(usual)}
+    others = inspect.signature(make).parameters.values()
+    return found | {one.name: one.default for one in others if one.name not in found and one.default is not one.empty}
+
+
+def kind_of(key: str, usual: Any, default: Any) -> type:
+    """The type of a setting, which is written down where its default is None."""
+    if default is not None:
+        return type(default)
+    (kind,) = (one for one in get_args(get_type_hints(type(usual))[key]) if one is not type(None))
+    found: type = get_origin(kind) or kind
+    return found
+
+
+def of_kind(what: str, value: Any, usual: Any, kind: type) -> Any:
+    """A value of the kind that is asked for; a number is a name too, as of a layer. Others are refused."""
+    if value is None and usual is None:
+        return None
+    if kind is str and type(value) is int:
+        return str(value)
     kinds: dict[type, tuple[tuple[type, ...], str]] = {
         bool: ((bool,), "True or False"),
         int: ((int,), "a whole number"),
@@ -274,6 +326,8 @@ def check_kind(what: str, value: Any, usual: Any) -> None:
         str: ((str,), "a name"),
         tuple: ((tuple, list), "several numbers in brackets"),
     }
-    allowed, told = kinds.get(type(usual), ((object,), ""))
+    allowed, told = kinds.get(kind, ((object,), ""))
     if not isinstance(value, allowed) or (isinstance(value, bool) and allowed not in ((bool,), (object,))):
-        raise UsageError(f"{what} must be {told}, such as {usual}; got {value!r}.")
+        such = "" if usual is None else f", such as {usual}"
+        raise UsageError(f"{what} must be {told}{such}; got {value!r}.")
+    return value

@@ -13,7 +13,7 @@ UNSEEN = ("frame", "pieces", "alone", "drop")
 CASES = ("auto", "keep", "lower")
 WEIGHTINGS = ("none", "sif")
 KEPT = ("float32", "float16", "int8")
-FRAME = "the meaning of {}."
+FRAME = "the meaning of {}."  #: what frame reads where no templates are given
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class DistillSettings:
                    "auto" is "lower" where the teacher's own tokeniser does not tell them apart
     over_contexts  of average: "mean", "min" or "max" over a word's occurrences
     max_contexts   of principal: occurrences a word, chosen by hash
-    templates      of frame: sentences with {} in the word's place; the mean of several
+    templates      of frame and frames: sentences with {} in the word's place, the mean of several; None: each its own
     special_input  of word: whether the teacher reads the word between its special tokens ([CLS], [SEP])
     special_mean   of word: whether those tokens' vectors are pooled with the word's
     unseen         a word that the text does not have: from the "frame", its "pieces" or "alone", or "drop"; see
@@ -47,7 +47,7 @@ class DistillSettings:
     case: str = "auto"
     over_contexts: str = "mean"
     max_contexts: int = 100
-    templates: tuple[str, ...] = (FRAME,)
+    templates: tuple[str, ...] | None = None
     special_input: bool = True
     special_mean: bool = False
     unseen: str = "frame"
@@ -70,9 +70,9 @@ class DistillSettings:
             (self.keep, KEPT, "--keep"),
         ):
             choose(value, choices, what=what)
-        if not self.templates:
+        if self.templates == ():
             raise UsageError("--frame must be at least one sentence with {} in the word's place; got none.")
-        for template in self.templates:
+        for template in self.templates or ():
             if template.count("{}") != 1:
                 raise UsageError(f"--frame must have {{}} once, in the word's place; got {template!r}.")
         if not self.special_input and self.special_mean:

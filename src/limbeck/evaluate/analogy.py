@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
 from limbeck.evaluate.analogy_search import METHODS, Method, answered
-from limbeck.evaluate.item_score import Again, Mask
+from limbeck.evaluate.item_score import Outcomes
 from limbeck.evaluate.word_task import Questions
 from limbeck.evaluate.wordsim import Fallback, ask
 from limbeck.vectors.nearest import unit_rows
@@ -21,18 +20,6 @@ Floats = NDArray[np.float32]
 AnalogyOutOfVocabulary = Literal["wrong", "drop", "mean", "zero", "fallback"]
 METRIC: dict[Method, str] = {"add": "3CosAdd", "mul": "3CosMul"}  #: what tables call accuracy by each
 MISSING = "a word of the question has no vector"
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """How the items of a task came out: see `item_score`."""
-
-    outcomes: Mapping[str, NDArray[np.float64]]
-    found: NDArray[np.float64]
-    dropped: Mapping[str, int]
-    settings: Mapping[str, str | int]
-    known: Sequence[Mask] = ()
-    again: Again | None = None
 
 
 def solve_analogies(
@@ -73,18 +60,21 @@ def solve_analogies(
     asked = list(dict.fromkeys(word for question in questions.words for word in question))
     spelt = {word: word if spell is None else spell(word) for word in asked}
     rows = np.array([_row(spelt[word], index, case) for word in asked], dtype=np.int64)
-    rows[(rows >= 0) & ~matrix[rows].any(axis=1)] = -1
+    there = np.flatnonzero(rows >= 0)
+    rows[there[~matrix[rows[there]].any(axis=1)]] = -1
     own = rows >= 0
     if oov == "fallback" and fallback is not None:
         matrix, rows = _with_fallback(matrix, rows, [spelt[word] for word in asked], fallback)
-    vectors = unit_rows(matrix[rows])
-    vectors[rows < 0] = _mean(matrix) if oov == "mean" else 0.0
+    vectors = np.zeros((len(asked), matrix.shape[1]), dtype=np.float32)
+    vectors[rows >= 0] = unit_rows(matrix[rows[rows >= 0]])
+    if oov == "mean":
+        vectors[rows < 0] = _mean(matrix)
 
     place = {word: number for number, word in enumerate(asked)}
     numbers = np.array([[place[word] for word in question] for question in questions.words], dtype=np.int64)
     numbers = numbers.reshape(-1, 4)
-    there = (rows[numbers] >= 0).all(axis=1)
-    searched = np.flatnonzero(rows[numbers[:, 3]] >= 0 if oov in ("mean", "zero") else there)
+    whole = (rows[numbers] >= 0).all(axis=1)
+    searched = np.flatnonzero(rows[numbers[:, 3]] >= 0 if oov in ("mean", "zero") else whole)
     asking, of_words = numbers[searched], rows[numbers[searched]]
     solved = answered(matrix, vectors, asking[:, :3], of_words[:, 3], of_words[:, :3], device=device)
     outcomes = {}
@@ -92,9 +82,9 @@ def solve_analogies(
         right = np.zeros(len(questions))
         right[searched] = solved[how]
         if oov == "drop":
-            right[~there] = np.nan
+            right[~whole] = np.nan
         outcomes[METRIC[how]] = right
-    dropped = {MISSING: int((~there).sum())} if oov == "drop" else {}
+    dropped = {MISSING: int((~whole).sum())} if oov == "drop" else {}
     told: dict[str, str | int] = {"oov": oov, "case": case, "vocabulary": len(index)}
     found: NDArray[np.float64] = np.asarray(own[numbers].all(axis=1), dtype=np.float64)
     return Outcomes(outcomes, found, dropped, told)
@@ -113,7 +103,7 @@ def _with_fallback(
     rows = rows.copy()
     for at in np.flatnonzero(rows < 0).tolist():
         word = asked[at]
-        if word not in added and (vector := ask(word, fallback)) is not None and np.any(vector):
+        if word not in added and (vector := ask(word, fallback, dim=matrix.shape[1])) is not None and np.any(vector):
             added[word] = len(matrix) + len(vectors)
             vectors.append(vector.astype(np.float32))
         rows[at] = added.get(word, -1)

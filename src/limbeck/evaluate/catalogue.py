@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -59,17 +59,29 @@ def _nothing(data_dir: str | Path, wanted: Sequence[Task]) -> InputError:
     return InputError(f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder.")
 
 
-def load_table(table: str | Path = TABLE) -> dict[str, list[Task]]:
-    """Of each task in a table its layouts, whose paths are ends of paths."""
+def entries_of(table: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tasks of a TOML file as they are written, each name once; first of each how an error calls it."""
     try:
         content = tomllib.loads(Path(table).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{table}: must be a readable TOML file of tasks ({error}): mend it.") from error
-    known: dict[str, list[Task]] = {}
-    for number, entry in enumerate(content.get("task", []), 1):
-        who = f"{table}: task {entry.get('name', number)!r}"
-        if entry.get("name") in known:
+    entries = content.get("task", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError(f"{table}: tasks must be tables under [[task]], got something else: mend it.")
+    seen = set()
+    for number, entry in enumerate(entries, 1):
+        name = str(entry.get("name", number))
+        who = f"{table}: task {name!r}"
+        if name in seen:
             raise InputError(f"{who} must be there once, got it twice: rename one.")
+        seen.add(name)
+        yield who, entry
+
+
+def load_table(table: str | Path = TABLE) -> dict[str, list[Task]]:
+    """Of each task in a table its layouts, whose paths are ends of paths."""
+    known: dict[str, list[Task]] = {}
+    for who, entry in entries_of(table):
         try:
             layouts = [_task(entry, layout) for layout in entry["layout"]]
         except (KeyError, TypeError, ValueError) as error:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.evaluate.analogy import Outcomes
+from limbeck.evaluate.item_score import Outcomes
 from limbeck.evaluate.word_task import Categories
 from limbeck.evaluate.word_vectors import WordTable
 from limbeck.extras import need

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from limbeck.evaluate.sweeping import different_texts
 from limbeck.evaluate.targets import Target, repair_for
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.measures.isotropy import log10_isotropy_of
+from limbeck.tables import columns_of
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ def enhancement(
 
 def enhancement_table(rows: Sequence[Enhanced]) -> dict[str, list[Any]]:
     """Columns of a table, for `limbeck.tables`."""
-    plain = [{name: value for name, value in asdict(row).items() if name != "scores"} for row in rows]
-    return {name: [row[name] for row in plain] for name in plain[0]} if plain else {}
+    told = [field.name for field in fields(Enhanced) if field.name != "scores"]
+    return columns_of([{name: getattr(row, name) for name in told} for row in rows])
 
 
 def _runs(repair: Any, seeds: Sequence[int]) -> list[Any]:

@@ -68,6 +68,18 @@ class ItemScore(ScoreTable):
         return estimate_rows(self, self.estimates)
 
 
+@dataclass(frozen=True)
+class Outcomes:
+    """How the items of a task came out: see `item_score`."""
+
+    outcomes: Mapping[str, Floats]
+    found: Floats
+    dropped: Mapping[str, int]
+    settings: Mapping[str, str | int]
+    known: Sequence[Mask] = ()
+    again: Again | None = None
+
+
 def item_score(
     task: str,
     target: str,

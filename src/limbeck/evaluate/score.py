@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from limbeck.evaluate.correlation import Metric
 from limbeck.evaluate.sts import Aggregation
 from limbeck.shown import Tabular
+from limbeck.tables import columns_of
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,7 @@ class ScoreTable(Tabular):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rows of scores.csv."""
-        rows = self.table_rows()
-        return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+        return columns_of(self.table_rows())
 
 
 @dataclass(frozen=True)
@@ -134,5 +134,4 @@ def estimate_rows(score: Tabled, estimates: Mapping[tuple[Any, Any, str], Estima
 
 def table(scores: Iterable[Tabled]) -> dict[str, list[Any]]:
     """Columns of all scores' rows, for `limbeck.tables`."""
-    rows = [row for score in scores for row in score.table_rows()]
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    return columns_of([row for score in scores for row in score.table_rows()])

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import choose
-from limbeck.evaluate.analogy import Outcomes
 from limbeck.evaluate.correlation import correlation
-from limbeck.evaluate.item_score import Mask
+from limbeck.evaluate.item_score import Mask, Outcomes
 from limbeck.evaluate.word_task import Relation, Relations
 from limbeck.evaluate.word_vectors import WordTable
 from limbeck.vectors.nearest import unit_rows

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
-from limbeck.evaluate.correlation import Floats, Metric, checked, correlation, ranks
+from limbeck.evaluate.correlation import METRICS, Floats, Metric, checked, correlation, ranks
 from limbeck.seeds import generator_for
 
 DRAWS = 1000
@@ -57,7 +57,7 @@ def fisher_interval(r: float, n: int, *, metric: Metric = "spearman", level: flo
 
     s² = 1/(n − 3) for Pearson's (Fisher 1921), (1 + r²/2)/(n − 3) for Spearman's (Bonett & Wright 2000).
     """
-    choose(metric, ("spearman", "pearson"), what="metric")
+    choose(metric, METRICS, what="metric")
     if n < 4 or not np.isfinite(r):
         return float("nan"), float("nan")
     if abs(r) >= 1:

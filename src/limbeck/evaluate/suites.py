@@ -94,19 +94,20 @@ class Suite:
 def find_tasks(data: Path, asked: Sequence[str], *, suites: Sequence[Suite] | None = None) -> list[tuple[Suite, Any]]:
     """The tasks asked for by name or group, with their suites. Of a group those that are there, at least one.
 
-    Groups come in the order of SUITES, tasks in that of their tables.
+    Each comes once, however often it is named. Groups come in the order of SUITES, tasks in that of their tables.
     """
     suites = SUITES if suites is None else suites
     known = [name for suite in suites for name in [suite.group, *suite.names()]]
     for name in asked:
         choose(name, known, what="--tasks")
-    found: list[tuple[Suite, Any]] = []
+    found: dict[str, tuple[Suite, Any]] = {}  # a task that is in two groups belongs to the first
     for suite in suites:
         needed = [name for name in suite.names() if name in asked]
         others = list(suite.members()) if suite.group in asked else []
         if needed or others:
-            found += [(suite, task) for task in suite.find(data, needed, others).values()]
-    return found
+            tasks = suite.find(data, needed, others)
+            found |= {name: (suite, task) for name, task in tasks.items() if name not in found}
+    return list(found.values())
 
 
 def _of_kind(kind: str) -> Callable[[], Sequence[str]]:

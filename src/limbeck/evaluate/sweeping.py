@@ -17,7 +17,7 @@ from limbeck.evaluate.scoring import check_choices, score_of
 from limbeck.evaluate.significance import DRAWS
 from limbeck.evaluate.similarities import Similarities
 from limbeck.evaluate.sts import Aggregation, Missing, sentence_similarities
-from limbeck.evaluate.targets import Target, repair_for
+from limbeck.evaluate.targets import Target, name_of, repair_for
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.evaluate.word_vectors import Setting, word_tables
 from limbeck.evaluate.wordsim import word_similarities
@@ -65,12 +65,6 @@ def sweep(
         )
         for (layer, name), found in similarities
     ]
-
-
-def name_of(target: Target, layer: str, repair: str) -> str:
-    """How tables call a target at a layer after a repair."""
-    named = f"{target.name} layer {layer}" if len(target.layers) > 1 else target.name
-    return f"{named} + {repair}" if repair else named
 
 
 def different_texts(pairs: Pairs) -> tuple[list[str], NDArray[np.int64]]:

@@ -30,7 +30,6 @@ from limbeck.vectors.sentences import (
     find_words,
     first_direction,
     frequencies,
-    spellings,
     without,
 )
 from limbeck.vectors.static import StaticVectors
@@ -238,13 +237,6 @@ class TableTarget:
         missing = {word: self._instead(word) for word, place in places.items() if place < 0}
         return places, {word: vector for word, vector in missing.items() if vector is not None}
 
-    def words(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """The vectors that a look-up of these words can meet, by spelling; of all words where their mean counts."""
-        if self.oov == "mean":
-            return dict(zip(self.vectors.words, self.vectors.matrix, strict=True))
-        met = dict.fromkeys(spelling for word in words for spelling in spellings(word, self.case))
-        return {word: self.vectors[word] for word in met if word in self.vectors}
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of all its scores should know."""
@@ -270,7 +262,7 @@ class TableTarget:
     def _instead(self, word: str) -> NDArray[np.float64] | None:
         if self.oov == "mean":
             return self._mean
-        return ask(word, self.fallback) if self.fallback is not None else None
+        return ask(word, self.fallback, dim=self.dim) if self.fallback is not None else None
 
 
 def as_target(
@@ -287,6 +279,12 @@ def as_target(
     if isinstance(thing, Encoder):
         return ModelTarget(thing, name=name, oov=oov)
     return thing if isinstance(thing, Target) else None
+
+
+def name_of(target: Target, layer: str, repair: str) -> str:
+    """How tables call a target at a layer after a repair."""
+    named = f"{target.name} layer {layer}" if len(target.layers) > 1 else target.name
+    return f"{named} + {repair}" if repair else named
 
 
 def check_repair(target: Target, repair: Any, name: str) -> None:

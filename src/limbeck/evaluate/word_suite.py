@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from limbeck.errors import UsageError, choose
-from limbeck.evaluate.analogy import AnalogyOutOfVocabulary, Outcomes, solve_analogies
+from limbeck.evaluate.analogy import AnalogyOutOfVocabulary, solve_analogies
 from limbeck.evaluate.analogy_search import Method
 from limbeck.evaluate.categorize import put_into_clusters
-from limbeck.evaluate.item_score import ItemScore, Rows, item_score
+from limbeck.evaluate.item_score import ItemScore, Outcomes, Rows, item_score
 from limbeck.evaluate.semeval2012 import rate_relations
 from limbeck.evaluate.significance import DRAWS
-from limbeck.evaluate.targets import TableTarget, Target, as_target
+from limbeck.evaluate.targets import TableTarget, Target, as_target, name_of
 from limbeck.evaluate.web import PRESETS, as_loaded, spell
 from limbeck.evaluate.word_task import Categories, Items, Questions, Relations, WordTask
 from limbeck.evaluate.word_vectors import Setting, repaired_tables, word_tables
@@ -102,8 +102,6 @@ def word_scores(
     seed: int = 0,
 ) -> list[ItemScore]:
     """A score for each layer of a target and each repair of its vectors; a table is as `wishes.preset` wants it."""
-    from limbeck.evaluate.sweeping import name_of
-
     items, notes = task.read() if isinstance(task, WordTask) else (task, ())
     called = task.name if isinstance(task, WordTask) else type(task).__name__.lower()
     return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from limbeck.corpus.compression import telling
 from limbeck.errors import InputError, choose
-from limbeck.evaluate.catalogue import index_of
+from limbeck.evaluate.catalogue import entries_of, index_of
 
 WordKind = Literal["analogy", "relations", "categorization"]
 WORD_KINDS: tuple[WordKind, ...] = get_args(WordKind)
@@ -148,17 +147,10 @@ def find_word_tasks(data_dir: str | Path, needed: Sequence[str], others: Sequenc
 
 def load_word_table(table: str | Path = TABLE) -> dict[str, list[WordTask]]:
     """Of each task in a table its layouts, whose paths are ends of paths."""
-    try:
-        content = tomllib.loads(Path(table).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{table}: must be a readable TOML file of tasks ({error}): mend it.") from error
     from limbeck.evaluate.word_readers import READERS
 
     known: dict[str, list[WordTask]] = {}
-    for number, entry in enumerate(content.get("task", []), 1):
-        who = f"{table}: task {entry.get('name', number)!r}"
-        if entry.get("name") in known:
-            raise InputError(f"{who} must be there once, got it twice: rename one.")
+    for who, entry in entries_of(table):
         try:
             layouts = [_task(entry, layout) for layout in entry["layout"]]
         except (KeyError, TypeError, ValueError) as error:

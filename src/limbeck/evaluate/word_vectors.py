@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from limbeck.evaluate.rows import fitted_on, is_fitted, repaired
 from limbeck.evaluate.targets import TableTarget, Target, repair_for
 from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, Seen, WordVectors, ask, look_up
-from limbeck.vectors.sentences import Case
+from limbeck.vectors.sentences import Case, spellings
+from limbeck.vectors.static import StaticVectors
 
 Setting = tuple[str, str]  # layer, name of the repair
 
@@ -73,16 +74,17 @@ def repaired_tables(
         matrix = target.vectors.matrix
         if repair is not None:
             matrix = repaired(torch.from_numpy(matrix.copy()), repair).numpy()
-        yield (target.layers[0], name), matrix, repaired_fallback(target.fallback, repair)
+        yield (target.layers[0], name), matrix, repaired_fallback(target, repair)
 
 
-def repaired_fallback(fallback: Fallback | None, repair: Any) -> Fallback | None:
+def repaired_fallback(target: TableTarget, repair: Any) -> Fallback | None:
     """What stands in for a word is repaired as the words are."""
+    fallback = target.fallback
     if fallback is None or repair is None:
         return fallback
 
     def look_up(word: str) -> NDArray[np.float64] | None:
-        vector = ask(word, fallback)
+        vector = ask(word, fallback, dim=target.dim)
         return None if vector is None else repaired(torch.from_numpy(vector).unsqueeze(0), repair)[0].numpy()
 
     return look_up
@@ -91,13 +93,24 @@ def repaired_fallback(fallback: Fallback | None, repair: Any) -> Fallback | None
 def _tables(
     target: TableTarget, words: Sequence[str], repairs: Mapping[str, Any]
 ) -> Iterator[tuple[Setting, WordTable]]:
-    own = target.words(words)
-    matrix = torch.from_numpy(np.array(list(own.values()), dtype=np.float32).reshape(len(own), target.vectors.dim))
     for name, given in repairs.items():
         repair = _fitted(target, given, name)
-        vectors = dict(zip(own, repaired(matrix, repair).numpy(), strict=True))
-        fallback = repaired_fallback(target.fallback, repair)
+        vectors, fallback = _repaired_words(target, words, repair), repaired_fallback(target, repair)
         yield (target.layers[0], name), WordTable(vectors, target.oov, target.case, fallback)
+
+
+def _repaired_words(target: TableTarget, words: Sequence[str], repair: Any) -> StaticVectors:
+    """The vectors that a look-up of these words can meet after a repair; of all words where their mean counts."""
+    whole = target.vectors
+    if repair is None:
+        return whole
+    if target.oov == "mean":
+        met, matrix = whole.words, whole.matrix.copy()
+    else:
+        forms = dict.fromkeys(form for word in words for form in spellings(word, target.case))
+        met = [form for form in forms if form in whole]
+        matrix = whole.matrix[[whole.index(form) for form in met]]
+    return StaticVectors(met, repaired(torch.from_numpy(matrix), repair).numpy())
 
 
 def _fitted(target: TableTarget, given: Any, name: str) -> Any:

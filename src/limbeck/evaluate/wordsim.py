@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
@@ -17,6 +16,8 @@ from limbeck.vectors.sentences import Case, spellings
 from limbeck.vectors.static import StaticVectors
 
 OutOfVocabulary = Literal["drop", "mean", "zero", "fallback"]
+POLICIES: tuple[OutOfVocabulary, ...] = get_args(OutOfVocabulary)
+CASES: tuple[Case, ...] = get_args(Case)
 Vector = NDArray[np.float64]
 NOT_FOUND = "a word has no vector"
 ZERO = "a word's vector is zero"
@@ -69,7 +70,7 @@ def word_similarities(
     if oov == "zero":
         values[missing | zero] = 0.0
         missing[:], zero[:] = False, False
-    dropped = Counter({NOT_FOUND: int(missing.sum()), ZERO: int(zero.sum())})
+    dropped = {NOT_FOUND: int(missing.sum()), ZERO: int(zero.sum())}
     return Similarities(
         values=values,
         found=both,
@@ -121,8 +122,8 @@ def look_up(
 
 def check_policy(oov: str, case: str, fallback: Fallback | None) -> None:
     """Refuse policies that are not there, or that do not go together."""
-    choose(oov, get_args(OutOfVocabulary), what="oov")
-    choose(case, get_args(Case), what="case")
+    choose(oov, POLICIES, what="oov")
+    choose(case, CASES, what="case")
     if (oov == "fallback") != (fallback is not None):
         raise UsageError("oov='fallback' and a fallback go together, got one without the other: give both or neither.")
 
@@ -134,12 +135,21 @@ def _look_up(word: str, vectors: WordVectors, case: Case) -> Vector | None:
     return None
 
 
-def ask(word: str, fallback: Fallback) -> Vector | None:
-    """What a function or a mapping has for a word; None for nothing."""
+def ask(word: str, fallback: Fallback, *, dim: int | None = None) -> Vector | None:
+    """What a function or a mapping has for a word, of `dim` dimensions where they are known; None for nothing."""
     if callable(fallback):
-        vector = fallback(word)
-        return None if vector is None else _vector(vector, word)
-    return _vector(fallback[word], word) if word in fallback else None
+        given = fallback(word)
+    else:
+        given = fallback[word] if word in fallback else None  # noqa: SIM401 (gensim's vectors have no get)
+    if given is None:
+        return None
+    vector = _vector(given, word)
+    if dim not in (None, len(vector)):
+        raise InputError(
+            f"A fallback must have the {dim} dimensions of the vectors that it stands in for, got {len(vector)} for "
+            f"{word!r}: give another, or choose another policy (oov)."
+        )
+    return vector
 
 
 def _vector(vector: ArrayLike, word: str) -> Vector:
@@ -158,12 +168,16 @@ def mean_of(vectors: WordVectors) -> Vector:
     elif hasattr(vectors, "values"):
         parts = (np.asarray(row)[None] for row in vectors.values())
     else:
-        raise UsageError("oov='mean' needs all vectors: give StaticVectors or a dict, or choose another policy.")
+        raise UsageError(
+            "A mean of all vectors needs all of them: give StaticVectors or a dict, or another policy (oov)."
+        )
     for part in parts:
         rows = part.astype(np.float64)
         total, squares, count = total + rows.sum(axis=0), squares + float((rows * rows).sum()), count + len(rows)
     if not count:
-        raise InputError("oov='mean' needs at least one vector, got none: give vectors or choose another policy.")
+        raise InputError(
+            "A mean of all vectors needs at least one vector, got none: give some, or another policy (oov)."
+        )
     mean = np.asarray(total / count)
     return mean if mean @ mean > ROUNDING**2 * squares / count else np.zeros_like(mean)
 
@@ -173,7 +187,10 @@ def _matrix(words: Sequence[str], vectors: Sequence[Vector | None]) -> Vector:
     sizes = {len(vector): word for word, vector in zip(words, vectors, strict=True) if vector is not None}
     if len(sizes) > 1:
         (a, one), (b, other) = list(sizes.items())[:2]
-        raise InputError(f"All vectors must have one length, got {a} for {one!r} and {b} for {other!r}.")
+        raise InputError(
+            f"All vectors must have the same dimensions, got {a} for {one!r} and {b} for {other!r}: give vectors, and "
+            "a fallback, of one space."
+        )
     matrix = np.zeros((len(words), next(iter(sizes), 1)))
     for row, vector in enumerate(vectors):
         if vector is not None:

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.distill.distilled import Distilled
+from limbeck.distill.fallback import METHOD_OF
 from limbeck.distill.finishing import check_repair
-from limbeck.distill.methods import METHODS, in_order, own_settings
+from limbeck.distill.methods import METHODS, NOTHING, in_order, own_settings, start_of
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import WordList, read_word_list
-from limbeck.distill.x2static.settings import preset_named
+from limbeck.distill.x2static.settings import Training, preset_named
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import InputError, UsageError, choose
 from limbeck.report.training import draw_training
 from limbeck.run.distill_subject import Subject
 from limbeck.run.distilling import EVERYTHING, Distillation
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 X2STATIC = "x2static"  #: the method that has presets
+OPTIONS = {"special_input": "--no-special-input", "templates": "--frame"}  #: settings whose option is not their name
 
 
 def distill(
@@ -80,7 +82,7 @@ def distill(
     >>> made["average"].vectors.words, made["average"]["tea"].tolist()
     (['black', 'tea'], [3.0, 0.0])
     """
-    settings, rest = settings_of(methods or usual_method(vectors), options)
+    settings, rest = settings_of(usual_method(vectors) if methods is None else methods, options)
     subject = open_subject(model, corpus, settings, words=words, add_words=add_words, vectors=vectors, **rest)
     how: dict[str, Any] = {"tasks": tasks, "data": data, "progress": progress}
     with Workers(workers) as processes:
@@ -126,6 +128,7 @@ def settings_of(methods: str | Sequence[str], options: Mapping[str, Any]) -> tup
         given["templates"] = tuple(given["templates"])
     settings = DistillSettings(methods=tuple(dict.fromkeys(names)), **given)
     check(settings)
+    refuse_unheeded(given, settings)
     return settings, {name: value for name, value in options.items() if name not in known}
 
 
@@ -161,9 +164,37 @@ def check(settings: DistillSettings) -> None:
         own_settings(name, settings)
     for name in settings.train.keys() - set(in_order(settings)):
         raise UsageError(f"--set is for methods that are asked for; got {name}: add it to --method, or leave it out.")
-    if settings.start is not None and all(METHODS[name].train is None for name in in_order(settings)):
-        raise UsageError("--start is for methods that train, and none is asked for: leave it out.")
+    if settings.start is not None:
+        able = [name for name in in_order(settings) if METHODS[name].train and METHODS[name].start != NOTHING]
+        if not able:
+            raise UsageError(
+                "--start is for methods that train and can begin from given vectors, and none is asked for: leave it "
+                "out."
+            )
+        if settings.start != NOTHING and all(start_of(name, settings) != settings.start for name in able):
+            raise UsageError(
+                f"--start {settings.start} is for others that train, and none is asked for that can begin from it: "
+                "choose another, or leave it out."
+            )
     check_repair(settings.repair)
+
+
+def refuse_unheeded(given: Mapping[str, Any], settings: DistillSettings) -> None:
+    """Refuse settings that were given and that nothing would heed."""
+    if "sif" in given and settings.weighting != "sif":
+        raise UsageError("--sif is for --weighting sif, which is not asked for: add it, or leave --sif out.")
+    reading = set(in_order(settings))
+    if any(METHODS[name].alone is None and not METHODS[name].untaught for name in settings.methods):
+        reading.add(METHOD_OF.get(settings.unseen, ""))  # for words that the text lacks
+    for name in dict.fromkeys(name for method in METHODS.values() for name in method.heeds):
+        heeding = [method for method in METHODS if name in METHODS[method].heeds]
+        default = getattr(DistillSettings, name)
+        usual = isinstance(default, bool) and given.get(name) == default  # a switch that is off
+        if given.get(name) is not None and not usual and reading.isdisjoint(heeding):
+            option = OPTIONS.get(name, "--" + name.replace("_", "-"))
+            raise UsageError(
+                f"{option} is of {', '.join(heeding)}, and nothing that is asked for has to do with that: leave it out."
+            )
 
 
 def open_subject(
@@ -218,7 +249,13 @@ def open_within(window: int, model: Any, corpus: Any, settings: DistillSettings,
 
 
 def checked(subject: Subject, settings: DistillSettings) -> Subject:
-    """The subject, if its vectors have as many dimensions as are asked for."""
+    """The subject, if its vectors have the layers and as many dimensions as are asked for."""
+    for name in in_order(settings):
+        own = own_settings(name, settings)
+        if isinstance(own, Training) and own.layer is not None and not METHODS[name].untaught:
+            choose(own.layer, subject.layers, what=f"--set {name}.layer, of those of --layers,")
+        if first := start_of(name, settings):
+            check_start(name, first, subject, settings)
     for name in settings.methods:
         own = getattr(own_settings(name, settings), "dim", None)
         if METHODS[name].compose is not None and own is not None and own > subject.dim:
@@ -228,6 +265,21 @@ def checked(subject: Subject, settings: DistillSettings) -> Subject:
                 f"--dim must be at most the {own or subject.dim} dimensions that {name} has; got {settings.dim}."
             )
     return subject
+
+
+def check_start(name: str, first: str, subject: Subject, settings: DistillSettings) -> None:
+    """Refuse to begin from vectors of other dimensions, before they are made."""
+    own = {one: own_settings(one, settings) for one in (first, name)}
+    dims = {one: getattr(own[one], "dim", None) or subject.dim for one in own}
+    if dims[first] == dims[name]:
+        return
+    # a method that composes has the teacher's dimensions at most
+    able = [one for one in own if hasattr(own[one], "dim") and METHODS[one].compose is None]
+    other = {first: name, name: first}
+    remedy = f"--set {able[0]}.dim={dims[other[able[0]]]}, or another --start" if able else "choose another --start"
+    raise UsageError(
+        f"{name} has {dims[name]} dimensions and must begin from as many; {first} has {dims[first]}: {remedy}."
+    )
 
 
 def words_in(words: Iterable[str] | str | Path) -> Iterable[str]:
@@ -247,7 +299,7 @@ def distill_into(
 ) -> dict[str, Distilled]:
     """The whole run into its folder. A complete one is read, if it was made of the same."""
     if folder.complete:
-        return read_complete(folder.target, subject, settings, find_wanted(tasks, data))
+        return read_complete(folder.target, subject, settings, find_wanted(tasks, data), progress=progress)
     made = distill_subject(
         subject,
         settings,
@@ -288,7 +340,12 @@ def identity(subject: Subject, settings: DistillSettings) -> dict[str, Any]:
 
 
 def read_complete(
-    folder: Path, subject: Subject, settings: DistillSettings, wanted: Sequence[tuple[Any, Any]]
+    folder: Path,
+    subject: Subject,
+    settings: DistillSettings,
+    wanted: Sequence[tuple[Any, Any]],
+    *,
+    progress: bool = False,
 ) -> dict[str, Distilled]:
     """What a finished run holds, scored anew where tasks are asked for.
 
@@ -304,7 +361,7 @@ def read_complete(
     made = {str(name): Distilled.load(place) for name, place in places.items()}
     for name, one in made.items():
         if wanted:
-            one.about["scores"] = scores_of(one.vectors, wanted, name)
+            one.about["scores"] = scores_of(one.vectors, wanted, name, progress=progress)
             one.save_about(places[name], dtype=settings.keep)
     return made
 
@@ -339,7 +396,7 @@ def distill_subject(
     for key, one in made.items():
         one.about["result"] = key
         one.about["identity"] = identity(subject, settings)
-        one.about["scores"] = scores_of(one.vectors, wanted, key)
+        one.about["scores"] = scores_of(one.vectors, wanted, key, progress=progress)
         one.about["seconds"] = round(time.monotonic() - began, 3)
     return made
 
@@ -357,7 +414,9 @@ def find_wanted(tasks: str | Sequence[str], data: str | Path | None) -> list[tup
     return find_tasks(Path(data).expanduser(), names)
 
 
-def scores_of(vectors: StaticVectors, wanted: Sequence[tuple[Any, Any]], name: str) -> list[dict[str, Any]]:
+def scores_of(
+    vectors: StaticVectors, wanted: Sequence[tuple[Any, Any]], name: str, *, progress: bool = False
+) -> list[dict[str, Any]]:
     """Scores on tasks, as a card shows them."""
     if not wanted:
         return []
@@ -365,6 +424,7 @@ def scores_of(vectors: StaticVectors, wanted: Sequence[tuple[Any, Any]], name: s
     from limbeck.evaluate.targets import TableTarget
 
     target = TableTarget(vectors, name=name)
-    scores = [score for suite, task in wanted for score in suite.scores(task, target, {"": None}, Wishes())]
+    wishes = Wishes(progress=progress)
+    scores = [score for suite, task in wanted for score in suite.scores(task, target, {"": None}, wishes)]
     columns = ("task", "metric", "value", "low", "high", "n", "coverage")
     return [{column: getattr(score, column) for column in columns} for score in scores]

@@ -11,10 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.accumulators import Accumulator
+from limbeck.distill.best import FEW
 from limbeck.distill.distilled import CORPUS, Distilled
-from limbeck.distill.fallback import unseen_vectors
+from limbeck.distill.fallback import METHOD_OF, unseen_vectors
 from limbeck.distill.finishing import check_finite, finish
-from limbeck.distill.methods import METHODS, Shape, Trained, in_order, own_settings, predicts, start_of
+from limbeck.distill.methods import (
+    METHODS,
+    Shape,
+    Trained,
+    in_order,
+    own_settings,
+    parts_of,
+    predicts,
+    start_of,
+    templates_of,
+)
 from limbeck.distill.predicting import FITTED, LEAST, Ridge
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
@@ -33,9 +44,10 @@ from limbeck.vectors import StaticVectors
 
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 ORIGIN_OF = {"word": "alone"}  #: of methods that never look at the text; of others of these it is the method's name
-METHOD_OF = {"alone": "word", "frame": "frame"}  #: the method that gives what --unseen asks for
 NO_VECTOR = "no vector for the word"
 COMPANY = 1000  #: words, the text's own if need be, that a method which compares words is given
+WORSE = 1.2  #: a loss that ends so many times as high as it began is worth a word
+NOT_CENTERED = f"frames of fewer than {FEW} words are not centered, since nobody knows what these share with others."
 CASE_UNKNOWN = "kept vectors do not say whether their teacher tells Tea and tea apart: two words, unless --case lower."
 
 
@@ -117,6 +129,8 @@ class Distillation:
         """The vectors of a method, of every word of the list."""
         method, subject = METHODS[name], self.subject
         if method.alone is not None:
+            if name == "frames" and len(self.listed.words) < FEW:
+                self.notes.append(NOT_CENTERED)
             state = None if self.state is None else self.state / "alone"
             self.rows[name] = method.alone(
                 self.teacher(f"--method {name}"), self.listed.words, self.settings, state=state, **self.how
@@ -130,7 +144,7 @@ class Distillation:
         elif method.train is not None:
             self.rows[name] = [self.train(name)]
         elif method.compose is not None:
-            parts = {part: self.rows[part][-1] for part in method.parts}
+            parts = {part: self.rows[part][-1] for part in parts_of(name, self.settings)}
             self.rows[name] = [method.compose(parts, self.counts, own_settings(name, self.settings))]
 
     @property
@@ -214,6 +228,7 @@ class Distillation:
             start=start,
             **how,
         )
+        self.notes += worsened(name, self.trained[name])
         matrix = self.trained[name].matrix
         wanted = len(self.plan.vocabulary)
         if len(matrix) != wanted:
@@ -266,7 +281,7 @@ class Distillation:
             "untaught": METHODS[name].untaught,
             "layer": layer,
             **describe(self.subject),
-            "settings": self.settings.as_dict(),
+            "settings": self.settings.as_dict() | {"templates": templates_of(name, self.settings)},
             "method_settings": plainly(own_settings(name, self.settings)),
             "counts": self.account(name),
             "notes": list(self.notes),
@@ -300,18 +315,23 @@ class Distillation:
         shown, method = self.listed.shown, METHODS[name]
         origins = np.full(shown, CORPUS if method.alone is None else ORIGIN_OF.get(name, name), dtype=object)
         matrix, found = rows.matrix[:shown], rows.found[:shown]
-        if method.compose is not None:
+        parts = parts_of(name, self.settings)
+        alone = [ORIGIN_OF.get(part, part) for part in parts if METHODS[part].alone]
+        if parts and len(alone) == len(parts):
+            origins[:] = alone[0]
+        elif parts:
             # of a word that the text lacks it may have one by a part that needs no text
             lacking = found & ~self.seen(name, rows)[:shown]
-            origins[lacking] = next((ORIGIN_OF.get(part, part) for part in method.parts if METHODS[part].alone), CORPUS)
+            origins[lacking] = alone[0] if alone else CORPUS
             if self.settings.unseen != "frame":  # something else is asked for, or nothing
                 found = found & ~lacking
         return Completed(Rows(matrix, found), origins, [])
 
     def seen(self, name: str, rows: Rows) -> NDArray[np.bool_]:
         """Which words of the list have a vector that is made of the text, in part at least."""
-        parts = [self.rows[part][-1].found for part in METHODS[name].parts if METHODS[part].alone is None]
-        return rows.found & np.logical_or.reduce(parts) if parts else rows.found
+        parts = parts_of(name, self.settings)
+        parts_read = [self.rows[part][-1].found for part in parts if METHODS[part].alone is None]
+        return rows.found & np.logical_or.reduce(parts_read) if parts_read else rows.found
 
     def predicted(
         self, missing: NDArray[np.int64], layer: str, rows: Rows, seen: NDArray[np.bool_]
@@ -383,6 +403,15 @@ class Distillation:
 def plainly(settings: Any) -> dict[str, Any]:
     """Settings of a method's own by name; of a function that took them as they came, none are known."""
     return asdict(settings) if is_dataclass(settings) and not isinstance(settings, type) else {}
+
+
+def worsened(name: str, trained: Trained) -> list[str]:
+    """A note where the loss of a training ended well above where it began."""
+    losses = [row["loss"] for row in trained.losses if "loss" in row]
+    if not losses or losses[-1] <= WORSE * losses[0]:
+        return []
+    began, ended = f"{losses[0]:.3g}", f"{losses[-1]:.3g}"
+    return [f"the loss of {name} began at {began} and ended at {ended}: lower --set {name}.learning_rate."]
 
 
 def with_others(done: Completed, missing: NDArray[np.int64], other: Rows, origin: str) -> Completed:

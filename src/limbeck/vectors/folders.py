@@ -38,6 +38,17 @@ def model2vec_files(folder: Path) -> tuple[Path, Path] | None:
     return None
 
 
+def is_model2vec(folder: Path) -> bool:
+    """Whether a folder is one of model2vec's, though it may lack a file: by a matrix alone, or by its config.json."""
+    if model2vec_files(folder) is not None:
+        return True
+    models = [model for place in PLACES if (model := folder / place / "model.safetensors").is_file()]
+    if any(set(tensor_names(model)) <= {*MATRIX_NAMES, "mapping", "weights"} for model in models):
+        return True  # a model proper has more than a table
+    config = folder / "config.json"
+    return config.is_file() and '"model2vec"' in config.read_text(encoding="utf-8", errors="replace")
+
+
 def refuse_several(folder: Path) -> None:
     """A run of `limbeck distill` by several methods or layers is a folder of folders, each of which holds vectors."""
     if not (folder / "run.json").is_file() or (folder / "config.json").exists():
@@ -51,9 +62,11 @@ def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
     """Read the tokens and their vectors, quantized vocabularies and token weights undone."""
     files = model2vec_files(folder)
     if files is None:
+        needed = ("model.safetensors", "tokenizer.json")
+        lacking = [name for name in needed if not any((folder / place / name).is_file() for place in PLACES)]
         raise InputError(
-            f"{folder}: a model2vec folder holds model.safetensors (with embeddings) and tokenizer.json: "
-            "give another folder or format."
+            f"{folder}: a model2vec folder must hold model.safetensors, with embeddings, and tokenizer.json, got no "
+            f"{' and no '.join(lacking) or 'embeddings'}: get what is missing, or give another folder or format."
         )
     model, tokenizer_file = files
     names = tensor_names(model)

@@ -90,7 +90,7 @@ def read_folder(path: Path, format: str, limit: int | None) -> Table:
     if format == "auto":
         with told_as_damage(path, "vectors"):
             folders.refuse_several(path)
-        format = "spacy" if spacy_folders.is_spacy(path) else "model2vec" if folders.model2vec_files(path) else "model"
+            format = folder_format(path)
     if format == "model2vec":
         with told_as_damage(path, format):
             return folders.read_model2vec(path, limit=limit)
@@ -102,6 +102,20 @@ def read_folder(path: Path, format: str, limit: int | None) -> Table:
             table = models.read_model(path)
         return table if limit is None else Table(table.words[:limit], table.matrix[:limit].copy(), table.notes)
     raise InputError(f"{path}: format {format!r} is a file, got a folder: give the file or another format.")
+
+
+def folder_format(path: Path) -> str:
+    """The format that a folder's files show."""
+    if spacy_folders.is_spacy(path):
+        return "spacy"
+    if folders.is_model2vec(path):
+        return "model2vec"
+    if models.is_model(path):
+        return "model"
+    raise InputError(
+        f"{path}: a folder of word vectors must hold model.safetensors and tokenizer.json (model2vec, limbeck "
+        "distill), a pipeline of spaCy, or a model with its tokenizer; got none of these: check the path."
+    )
 
 
 def detect(head: bytes, path: Path) -> str:

@@ -101,6 +101,11 @@ class Gatherer:
             return InputError.at(self.path, place, what)
         return InputError(f"{self.path}: {self.place} {place}: {what}")
 
+    def instead(self) -> str:
+        """What to do about a file that ends too soon."""
+        there = len(self.index)
+        return "get the whole file" + (f", or take what is there (limit {there})" if there else "")
+
     def table(self, dim: int) -> Table:
         """Everything taken so far as one table."""
         matrix = self.matrix if self.matrix is not None else np.empty((0, dim), dtype=np.float32)

@@ -24,12 +24,17 @@ TABLE_NAMES = (
     "embeddings.tok_embeddings.weight",  # ModernBERT
     "word_embedding.weight",  # XLNet
 )
+OWN_FILES = ("config.json", "tokenizer.json", "*.safetensors", "*.bin")  #: one of these is in every model's folder
 NEEDED = ["*.json", "*.safetensors", "*.txt", "*.model"]
 
 
 def read_model(folder_or_id: str | Path) -> Table:
     """Tokens in the order of their ids and their rows of the input embedding table."""
     folder = find_folder(folder_or_id)
+    if not is_model(folder):
+        raise InputError(
+            f"{folder}: a model's folder must hold config.json, weights and a tokenizer, got none: check it."
+        )
     tokens = read_tokens(folder)
     matrix = read_table(folder)
     words = [tokens[number] for number in sorted(tokens) if number < len(matrix)]
@@ -55,6 +60,11 @@ def find_folder(folder_or_id: str | Path) -> Path:
             f"{folder_or_id}: must be a model folder or the id of a model on the hub, got no model "
             f"({type(error).__name__}: {reason}): check the name or the connection."
         ) from error
+
+
+def is_model(folder: Path) -> bool:
+    """Whether a folder has anything of a model."""
+    return any(path.is_file() for pattern in OWN_FILES for path in folder.glob(pattern))
 
 
 def read_tokens(folder: Path) -> dict[int, str]:

@@ -100,9 +100,7 @@ def read_text(
             raise InputError.at(
                 path,
                 line - 1,
-                f"the header promises {promised} words, the file ends after "
-                f"{gatherer.seen}: get the whole file, or read what is there with "
-                f"limit={len(gatherer.index)}.",
+                f"the header promises {promised} words, the file ends after {gatherer.seen}: {gatherer.instead()}.",
             )
         gatherer.note(BEYOND_HEADER, gatherer.seen - promised)
     return gatherer.table(dim)

@@ -46,7 +46,7 @@ def read_word2vec_binary(stream: IO[bytes], path: str | Path, *, limit: int | No
     if record < promised and not gatherer.full:
         raise InputError(
             f"{path}: word {record + 1}: the header promises {promised} words of {dim} dimensions, the file ends or "
-            f"breaks after {record}: get the whole file, or read what is there with limit={len(gatherer.index)}."
+            f"breaks after {record}: {gatherer.instead()}."
         )
     if not gatherer.full:
         gatherer.note(BEYOND_HEADER, record - promised)

@@ -37,6 +37,7 @@ from limbeck.state import State
 from limbeck.transfer import fetch
 
 STEPS_A_LOSS = 100  #: steps that one point of the loss curve covers at most
+LOSSES_A_SHARD = 4  #: points that a shard of so many steps has at least, so that a short training has a curve too
 
 
 @dataclass
@@ -46,13 +47,15 @@ class Losses:
     rows: list[dict[str, float]] = field(default_factory=list)
 
     COLUMNS = ("epoch", "shard", "step", "progress", "learning_rate", "targets", "loss")
+    WHOLE = ("epoch", "shard", "step", "targets")  #: columns of whole numbers
 
     def as_array(self) -> NDArray[np.float64]:
         return np.array([[row[name] for name in self.COLUMNS] for row in self.rows]).reshape(-1, len(self.COLUMNS))
 
     @classmethod
     def from_array(cls, array: NDArray[np.float64]) -> Losses:
-        return cls([dict(zip(cls.COLUMNS, row, strict=True)) for row in array.tolist()])
+        rows = [dict(zip(cls.COLUMNS, row, strict=True)) for row in array.tolist()]
+        return cls([row | {name: int(row[name]) for name in cls.WHOLE} for row in rows])
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Trainer:
         group: Group | None = None,
     ) -> None:
         if not len(counts):
-            raise LimbeckError("training needs words in the vocabulary, there is none: lower --min-count.")
+            raise LimbeckError("the text must hold words of the vocabulary, it holds none: check --words and --case.")
         if start is not None and start.shape != (len(counts), dim):
             raise LimbeckError(f"training starts from vectors {(len(counts), dim)}; got {start.shape}.")
         self.counts = counts
@@ -188,17 +191,18 @@ class Trainer:
             raise LimbeckError(
                 f"the loss must stay finite; it left that in epoch {steps.epoch + 1}: lower learning_rate."
             )
-        for low in range(0, len(found), STEPS_A_LOSS):
-            some = slice(low, low + STEPS_A_LOSS)
+        covered = min(STEPS_A_LOSS, max(1, len(found) // LOSSES_A_SHARD))
+        for low in range(0, len(found), covered):
+            some = slice(low, low + covered)
             middle = float(steps.parts[some].mean())
             self._losses.rows.append(
                 {
-                    "epoch": float(steps.epoch + 1),
-                    "shard": float(steps.shard),
-                    "step": float(steps.begun + low + len(found[some])),
+                    "epoch": steps.epoch + 1,
+                    "shard": steps.shard,
+                    "step": steps.begun + low + len(found[some]),
                     "progress": self.progress(steps.shard, middle, steps.epoch) * self.settings.epochs,
                     "learning_rate": self.learning_rate(steps.shard, middle, steps.epoch),
-                    "targets": float(steps.targets[some].sum()),
+                    "targets": int(steps.targets[some].sum()),
                     "loss": float(found[some].sum() / steps.targets[some].sum()),
                 }
             )

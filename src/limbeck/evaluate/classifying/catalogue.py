@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError, choose
-from limbeck.evaluate.catalogue import index_of, path_ending_in
+from limbeck.evaluate.catalogue import entries_of, index_of, path_ending_in
 from limbeck.evaluate.classifying.scores import METRICS
 from limbeck.evaluate.classifying.task import KINDS, SPLITS, WHOLE, ClassifyFile, ClassifyTask
 
@@ -45,20 +44,15 @@ def all_tasks() -> dict[str, ClassifyTask]:
 
 def load_table(table: str | Path = TABLE) -> dict[str, ClassifyTask]:
     """The tasks of a table; their paths are ends of paths."""
-    try:
-        content = tomllib.loads(Path(table).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{table}: must be a readable TOML file of tasks ({error}): mend it.") from error
     known: dict[str, ClassifyTask] = {}
-    for number, entry in enumerate(content.get("task", []), 1):
-        who = f"{table}: task {entry.get('name', number)!r}"
+    for who, entry in entries_of(table):
         try:
             task = _task(entry)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{who} must have name, kind, classes, texts and files, and nothing unknown, got a fault at {error}."
             ) from error
-        _check(task, who, known)
+        _check(task, who)
         known[task.name] = task
     return known
 
@@ -73,9 +67,7 @@ def _task(entry: Mapping[str, Any]) -> ClassifyTask:
     return ClassifyTask(**fields)
 
 
-def _check(task: ClassifyTask, who: str, known: Mapping[str, ClassifyTask]) -> None:
-    if task.name in known:
-        raise InputError(f"{who} must be there once, got it twice: rename one.")
+def _check(task: ClassifyTask, who: str) -> None:
     choose(task.kind, KINDS, what=f"{who}: kind")
     choose(task.metric, METRICS, what=f"{who}: metric")
     splits = [choose(file.split, SPLITS, what=f"{who}: split") for file in task.files]

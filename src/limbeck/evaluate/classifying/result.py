@@ -16,6 +16,7 @@ from limbeck.evaluate.classifying.scores import Metric, resampled, score
 from limbeck.evaluate.significance import Comparison
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
+from limbeck.tables import columns_of
 
 Floats = NDArray[np.float64]
 
@@ -78,8 +79,7 @@ class Classified(Tabular):
 
     def columns(self) -> dict[str, list[Any]]:
         """The rows of classify.csv."""
-        rows = self.table_rows()
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return columns_of(self.table_rows())
 
     def curves(self) -> Curves:
         """The reported score by epoch, a line a setting."""
@@ -255,23 +255,23 @@ def classify_table(results: Iterable[Classified]) -> dict[str, list[Any]]:
     tests = sum(len(result.settings) - 1 for result in several)
     rows = [row for result in several for row in result.table_rows(draws=significance.draws_for(tests, result.draws))]
     p = significance.holm([float("nan") if row["p"] is None else row["p"] for row in rows])
-    columns = _columns(rows)
-    at = list(columns).index("p") + 1 if columns else 0
-    return dict([*list(columns.items())[:at], ("p_holm", p), *list(columns.items())[at:]]) if columns else {}
+    found: dict[str, list[Any]] = {}
+    for name, values in columns_of(rows).items():
+        found |= {name: values, "p_holm": p} if name == "p" else {name: values}  # which stands behind p
+    return found
 
 
 def epoch_table(results: Iterable[Classified]) -> dict[str, list[Any]]:
     """Columns of all results' scores by epoch, for `limbeck.tables` and the figure."""
-    return _columns([row for result in results for row in result.epoch_rows()])
+    return columns_of([row for result in results for row in result.epoch_rows()])
 
 
 def mean_over_tasks(scores: Iterable[Any]) -> dict[str, tuple[int, Floats, Floats]]:
     """Of each target with several tasks their number, and each run's mean macro-F1 and accuracy over them (Table 5 of
-    Gupta & Jaggi 2021); left out where runs differ in number, or a task is scored twice."""
+    Gupta & Jaggi 2021); left out where runs differ in number."""
     runs: dict[str, dict[str, tuple[Floats, Floats]]] = {}
     for one in scores:
-        by_metric = (one.result.run_scores(one.setting, metric=metric) for metric in ("macro-f1", "accuracy"))
-        f1, accuracy = by_metric
+        f1, accuracy = (one.result.run_scores(one.setting, metric=metric) for metric in ("macro-f1", "accuracy"))
         runs.setdefault(one.target, {})[one.task] = (f1, accuracy)
     found = {}
     for target, tasks in runs.items():
@@ -284,7 +284,3 @@ def mean_over_tasks(scores: Iterable[Any]) -> dict[str, tuple[int, Floats, Float
 def deviation(values: Floats) -> float:
     """Standard deviation over runs; NaN for one run."""
     return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

@@ -102,8 +102,7 @@ def scores(task: ClassifyTask, target: Target, repairs: Mapping[str, Any], wishe
     reads means of vectors (`classify`). Where no repair is asked for, a model is scored on the tasks of Rajaee &
     Pilehvar (2021) with theirs.
     """
-    from limbeck.evaluate.sweeping import name_of
-    from limbeck.evaluate.targets import repair_for
+    from limbeck.evaluate.targets import name_of, repair_for
 
     options = dict(wishes.classify)
     if task.name in sentence_names():
@@ -180,7 +179,7 @@ def _named(
     *,
     convolving: bool,
 ) -> Classified:
-    from limbeck.evaluate.sweeping import name_of
+    from limbeck.evaluate.targets import name_of
 
     common: dict[str, Any] = {"draws": wishes.draws, "seed": wishes.seed, "progress": wishes.progress, **options}
     if convolving:
