@@ -77,11 +77,10 @@ def packed(model: Any) -> Iterator[None]:
 
 def _adds_and_norms(module: torch.nn.Module) -> bool:
     """Whether it is what BERT's kind ends both halves of a layer with."""
-    linear, norm = getattr(module, "dense", None), getattr(module, "LayerNorm", None)
     return (
-        type(module).__name__.endswith("Output")
-        and isinstance(linear, torch.nn.Linear)
-        and isinstance(norm, torch.nn.LayerNorm)
+        type(module).__name__.endswith("Output")  # first, since every module is asked at every batch
+        and isinstance(getattr(module, "dense", None), torch.nn.Linear)
+        and isinstance(getattr(module, "LayerNorm", None), torch.nn.LayerNorm)
     )
 
 

@@ -91,7 +91,10 @@ class RunFolder:
             ) from error
         shutil.rmtree(old, ignore_errors=True)
         for path in (place / name for name in self.passing):
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
         if self._remote is not None:
             self._remote.upload()
             self._remote.clear()
