@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from limbeck.distill import METHODS, Distilled, Method, Rows, Trained
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.run.distill import settings_of
+from limbeck.run.distilling import worsened
 from limbeck.stream import run_pass
 from limbeck.tables import read_csv
 
@@ -410,12 +412,25 @@ def test_one_word_is_a_word(run: Run, model: Path, text: Path, tmp_path: Path):
     assert (status, "--repair needs two words or more" in complaint) == (1, True)
 
 
-def test_a_loss_that_rises_is_told(run: Run, model: Path, text: Path, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [([8, 7, 9.5], False), ([8, 7, 9.7], True), ([8, 1e10], True), ([], False), ([5], False)],
+)
+def test_a_loss_that_rises_is_worth_a_note(losses: list[float], told: bool):
+    """From a fifth more than it was in the beginning."""
+    found = worsened("x2static", SimpleNamespace(losses=[{"loss": loss} for loss in losses]))
+    assert bool(found) == told
+
+
+def test_a_loss_that_rises_is_told(run: Run, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whether one of so small a text rises is chance, so the threshold is moved."""
     how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "x2static")
     how = (*how, "--set", "subsample=0", "--set", "batch_texts=8")
-    status, said, _ = run(*how, "--set", "learning_rate=1e6", "--out", tmp_path / "v")
+    monkeypatch.setattr("limbeck.run.distilling.WORSE", 0.0)
+    status, said, _ = run(*how, "--out", tmp_path / "v")
     assert status == 0
     assert re.search(r"^note: the loss of x2static began at .* lower --set x2static.learning_rate", said, re.MULTILINE)
+    monkeypatch.setattr("limbeck.run.distilling.WORSE", 1e9)
     assert "note:" not in run(*how, "--out", tmp_path / "w")[1]
     columns = read_csv(tmp_path / "w" / "losses.csv")
     assert columns["epoch"] == ["1"] * len(columns["epoch"])
