@@ -58,25 +58,27 @@ def gather(model: str, wanted: Wanted, shared: Shared, *, name: str, folder: Pat
         "classify": lambda: distilling.classify(parts.get("similarity")),
     }
     try:
-        for part, make in makers.items():
+        for part in makers:
             needs = "classify" if part == "classify" else "similarity"
             if needs in wanted.missing:
                 missing[part] = wanted.missing[needs]
-                continue
-            asked = asked_for(part, distilling)
-            found = kept_part(folder / f"{part}.json", asked)
+        asked = {part: asked_for(part, distilling) for part in makers if part not in missing}
+        kept = {part: kept_part(folder / f"{part}.json", wish) for part, wish in asked.items()}
+        if any(part in kept and kept[part] is None for part in ("similarity", "classify")):
+            distilling.begin_baselines()
+        for part, found in kept.items():
             if found is None:
                 if wanted.progress:
                     print(f"{name}: {PARTS[part]}", file=sys.stderr)
                 try:
-                    found = make()
+                    found = makers[part]()
                 except (CannotShow, LimbeckError) as reason:
                     (folder / f"{part}.json").unlink(missing_ok=True)
                     missing[part] = str(reason).strip().rstrip(".")
                     if wanted.progress:
                         print(f"{name}: not made: {missing[part]}", file=sys.stderr)
                     continue
-                keep_part(folder / f"{part}.json", found, asked)
+                keep_part(folder / f"{part}.json", found, asked[part])
             parts[part] = found
         encoder = distilling.every_layer
         return Parent(name, family_name(encoder), encoder.layers, parts, missing, account(distilling))

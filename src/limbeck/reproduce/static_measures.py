@@ -53,7 +53,6 @@ class Distilling(ParentVectors):
     def similarity(self) -> Part:
         """Tables 3 and 6."""
         sets = self.wanted.sets
-        self.begin_baselines()
         averages = self.all_averages
         x2static = {SENTENCE: self.of_whole_text["sentence"], PARAGRAPH: self.of_whole_text["paragraph"]}
         trained = self.trained()
