@@ -13,7 +13,7 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.units import Sentence, texts_of
 from limbeck.errors import LimbeckError
 from limbeck.seeds import hash_text
-from limbeck.stream.plan import DUPLICATE, Choice, Plan, Surveyed, _HashSet, make_plan, surveyed
+from limbeck.stream.plan import DUPLICATE, Choice, Plan, Surveyed, _HashNumbers, _HashSet, make_plan, surveyed
 from limbeck.stream.tasks import SurveyChunk, chunks_of
 
 EVERYTHING = Choice(min_contexts=1)
@@ -188,6 +188,23 @@ def test_the_hash_set_stays_a_set_when_it_grows() -> None:
     for part in np.array_split(values, 7):
         assert kept.add(part).all()
     assert not kept.add(values).any()
+
+
+def test_hashes_are_numbered_as_they_come() -> None:
+    """Against a dict; with growth, and with hashes that want one place."""
+    generator = np.random.default_rng(4)
+    known: dict[int, int] = {}
+    kept = _HashNumbers()
+    for size in (0, 1, 50, 40_000, 40_000, 90_000):
+        hashes = generator.integers(2, 200_000, size=size).astype(np.uint64) << np.uint64(size % 3 * 20)
+        hashes = np.unique(hashes)
+        generator.shuffle(hashes)
+        new = [value not in known for value in hashes.tolist()]
+        for value in hashes.tolist():
+            known.setdefault(value, len(known))
+        numbers, fresh = kept.add(hashes)
+        assert fresh.tolist() == new
+        assert numbers.tolist() == [known[value] for value in hashes.tolist()]
 
 
 def test_texts_leave_out_sentences_without_words() -> None:

@@ -44,6 +44,23 @@ def test_results_come_in_order_and_before_all_is_read() -> None:
         pool.close()
 
 
+class HandOn:
+    """A job that looks at no result."""
+
+    def __call__(self, pool: Pool) -> Iterator[list[int]]:
+        return pool.hand_on(pair, range(5))
+
+
+def pair(number: int) -> list[int]:
+    return [number, number]
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_results_that_a_job_hands_on_arrive_as_they_are(count: int) -> None:
+    with Workers(count) as workers:
+        assert list(workers.run(HandOn())) == [[number, number] for number in range(5)]
+
+
 @dataclass
 class Count:
     """A job: numbers, each with so many bytes behind it."""

@@ -278,7 +278,7 @@ class NumberText:
 
     def __call__(self, pool: Pool) -> Iterator[Numbers]:
         chunk = NumberChunk(self.corpus, self.unit, self.duplicates, self.vocabulary)
-        return pool.map(chunk, chunks_of(self.corpus.documents(), SURVEY_CHARACTERS))
+        return pool.hand_on(chunk, chunks_of(self.corpus.documents(), SURVEY_CHARACTERS))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ class Surveyed:
     """What a worker found in some documents: one string for each distinct unit, counted."""
 
     units: Strings
+    hashes: NDArray[np.uint64]  # (distinct,) of the strings
     counts: Ints  # (distinct,) occurrences
     contexts: Ints  # (distinct,) texts it occurs in
     text_sizes: Ints  # (texts,) units in each text
@@ -62,6 +63,7 @@ def surveyed(
     counts, contexts = _count(units.codes, groups.of_row, len(units.distinct))
     return Surveyed(
         units=units,
+        hashes=np.fromiter(map(hash_text, units.distinct), dtype=np.uint64, count=len(units.distinct)),
         counts=counts,
         contexts=contexts,
         text_sizes=groups.sizes,
@@ -150,7 +152,8 @@ class Choice:
 def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, deduplicate: bool = True) -> Plan:
     """Read through the surveys once, in order. Keeps 12 to 24 bytes a text and the distinct words."""
     seen = _HashSet()
-    ids: dict[str, int] = {}
+    numbering = _HashNumbers()
+    words: list[str] = []
     counts = _Tally()
     contexts = _Tally()
     duplicates: list[Ints] = []
@@ -170,10 +173,10 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
             some_counts, some_contexts = survey.without(~first)
         # words that occur in duplicates alone are not words of this corpus
         here = np.flatnonzero(some_counts)
-        distinct = survey.units.distinct
-        number = _numbers(ids, distinct if len(here) == len(distinct) else [distinct[i] for i in here.tolist()])
-        counts.add(number, some_counts[here], len(ids))
-        contexts.add(number, some_contexts[here], len(ids))
+        number, fresh = numbering.add(survey.hashes[here])
+        words += [survey.units.distinct[i] for i in here[fresh].tolist()]
+        counts.add(number, some_counts[here], len(words))
+        contexts.add(number, some_contexts[here], len(words))
         documents.append(survey.documents)
         document_units.append(survey.document_units)
         marks.append(survey.marks)
@@ -185,25 +188,17 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     if not total:
         raise LimbeckError("the corpus must hold words to measure, it has none: check --corpus, --format, --targets.")
     return Plan(
-        vocabulary=choose_words(list(ids), counts.values, contexts.values, choice),
+        vocabulary=choose_words(words, counts.values, contexts.values, choice),
         shards=_divide(numbers, units, shard_units),
         duplicates=np.sort(np.concatenate([np.empty(0, np.int64), *duplicates])),
         units=total,
         texts=texts,
         sentences=sentences,
         documents=len(numbers),
-        types=len(ids),
+        types=len(words),
         dropped={reason: count for reason, count in dropped.items() if count},
         marks=np.concatenate(marks),
     )
-
-
-def _numbers(ids: dict[str, int], words: list[str]) -> Ints:
-    """The numbers of words; new ones get the next. Most are known, and found without a step of the interpreter each."""
-    found = list(map(ids.get, words))
-    if None in found:
-        found = [ids.setdefault(word, len(ids)) if own is None else own for word, own in zip(words, found, strict=True)]
-    return np.array(found, dtype=np.int64)
 
 
 def choose_words(words: Sequence[str], counts: Ints, contexts: Ints, choice: Choice) -> Vocabulary:
@@ -258,8 +253,8 @@ class _Tally:
         return self._values[: self._size]
 
 
-class _HashSet:
-    """A set of 64-bit hashes in one array, each at the first free place from where it points: 12 to 24 bytes a hash.
+class _HashTable:
+    """64-bit hashes in one array, each at the first free place from where it points.
 
     What is added costs the same however many there are; sorted arrays, which are smaller, do not.
     """
@@ -268,21 +263,13 @@ class _HashSet:
         self._places = np.zeros(1 << 16, dtype=np.uint64)  # 0: free
         self._count = 0
 
-    def add(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Add hashes; return which of them were new (the first of equal ones)."""
-        distinct, first = np.unique(np.maximum(hashes, np.uint64(1)), return_index=True)
-        while 3 * (self._count + len(distinct)) > 2 * len(self._places):
+    def _insert(self, hashes: NDArray[np.uint64]) -> tuple[Ints, NDArray[np.bool_]]:
+        """Of distinct hashes, none of them 0, their places, and which were not there."""
+        while 3 * (self._count + len(hashes)) > 2 * len(self._places):
             self._grow()
-        fresh = self._insert(distinct)
-        self._count += int(fresh.sum())
-        new = np.zeros(len(hashes), dtype=bool)
-        new[first[fresh]] = True
-        return new
-
-    def _insert(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Of distinct hashes, which were not there."""
         last = np.uint64(len(self._places) - 1)
         fresh = np.zeros(len(hashes), dtype=bool)
+        found = np.zeros(len(hashes), dtype=np.int64)
         left = np.arange(len(hashes))
         place = hashes & last
         while len(left):
@@ -291,10 +278,53 @@ class _HashSet:
             self._places[place[free]] = wanted[free]  # where several want one place, one of them has it
             there = self._places[place] == wanted
             fresh[left[free & there]] = True
+            found[left[there]] = place[there]
             left, place = left[~there], (place[~there] + np.uint64(1)) & last
-        return fresh
+        self._count += int(fresh.sum())
+        return found, fresh
 
     def _grow(self) -> None:
+        """Twice as many places."""
         held = self._places[self._places != 0]
         self._places = np.zeros(2 * len(self._places), dtype=np.uint64)
+        self._count = 0
         self._insert(held)
+
+
+class _HashSet(_HashTable):
+    """A set of hashes: 12 to 24 bytes each."""
+
+    def add(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Add hashes; return which of them were new (the first of equal ones)."""
+        distinct, first = np.unique(np.maximum(hashes, np.uint64(1)), return_index=True)
+        _, fresh = self._insert(distinct)
+        new = np.zeros(len(hashes), dtype=bool)
+        new[first[fresh]] = True
+        return new
+
+
+class _HashNumbers(_HashTable):
+    """Hashes numbered from 0 as they come.
+
+    A dict of words would do the same; its lookups were half of the planning. That two of ten million words have one
+    hash is a matter of three in a million.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = np.zeros(len(self._places), dtype=np.int64)
+
+    def add(self, hashes: NDArray[np.uint64]) -> tuple[Ints, NDArray[np.bool_]]:
+        """The numbers of distinct hashes, and which of these are new; new ones have the next numbers, in order."""
+        known = self._count
+        places, fresh = self._insert(np.maximum(hashes, np.uint64(1)))
+        self._numbers[places[fresh]] = np.arange(known, self._count)
+        return self._numbers[places], fresh
+
+    def _grow(self) -> None:
+        held, numbers = self._places[self._places != 0], self._numbers[self._places != 0]
+        self._places = np.zeros(2 * len(self._places), dtype=np.uint64)
+        self._numbers = np.zeros(len(self._places), dtype=np.int64)
+        self._count = 0
+        places, _ = self._insert(held)
+        self._numbers[places] = numbers

@@ -115,7 +115,7 @@ class Survey:
 
     def __call__(self, pool: Pool) -> Iterator[Surveyed]:
         look = SurveyChunk(self.corpus, self.text_unit, self.prepare)
-        return pool.map(look, chunks_of(self.corpus.documents(), SURVEY_CHARACTERS))
+        return pool.hand_on(look, chunks_of(self.corpus.documents(), SURVEY_CHARACTERS))
 
 
 @dataclass(frozen=True)

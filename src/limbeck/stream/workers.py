@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from limbeck.errors import LimbeckError
 
@@ -71,6 +72,12 @@ class Pool:
         finally:
             for future in under_way:
                 future.cancel()
+
+    def hand_on(self, function: Callable[[Item], Done], items: Iterable[Item]) -> Iterator[Done]:
+        """`map` for a job that looks at no result itself: they stay sealed until they are where the job was given."""
+        if self.count < 1:
+            return self.map(function, items)
+        return cast(Iterator[Done], self.map(_Sealing(function), items))
 
     def start(self) -> None:
         """Start the processes now."""
@@ -231,7 +238,7 @@ def _feed(count: int, jobs: Any, items: Any) -> None:
         wrong: BaseException | None = None
         try:
             for item in () if stopped.is_set() else pickle.loads(packed)(pool):
-                ready.put(ForkingPickler.dumps(item))
+                ready.put(item.packed if isinstance(item, _Sealed) else ForkingPickler.dumps(item))
                 if stopped.is_set():
                     break
         except BrokenProcessPool:
@@ -292,6 +299,23 @@ def _function(path: str) -> Callable[[Any], Any]:
 
 def _call(path: str, item: Any) -> Any:
     return _function(path)(item)
+
+
+@dataclass(frozen=True)
+class _Sealed:
+    """A result, pickled: to pass it on costs nothing but its bytes."""
+
+    packed: bytes
+
+
+@dataclass(frozen=True)
+class _Sealing:
+    """A function whose results come sealed."""
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, item: Any) -> _Sealed:
+        return _Sealed(bytes(ForkingPickler.dumps(self.function(item))))
 
 
 class _End:
