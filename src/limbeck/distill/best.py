@@ -1,4 +1,4 @@
-"""The default way to distil: what a word is said to be, how it is used, and what it is used about, in one vector.
+"""The default way to distil: what a word is said to be, how it is used, what it is used about, and among which words.
 
 Three views of a word, each weak where another is strong:
 
@@ -11,7 +11,7 @@ Three views of a word, each weak where another is strong:
 Each view is centered and made of unit length; the three are put side by side, each times the square root of its weight,
 so that the cosine of two words is the weighted mean of their cosines in the three views; and principal components bring
 that back to the teacher's dimension. The two views of the text weigh n / (n + `evidence`) of their weight for a word
-seen n times.
+seen n times. Last, every vector is drawn towards those of its nearest words (`limbeck.distill.neighbours`).
 
 The weights were chosen on MTurk-287, MTurk-771 and MEN with two teachers (docs/best.md), and `evidence` there too, with
 averages over about three contexts a word.
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from limbeck.distill.alone import read_words, reads_pieces
 from limbeck.distill.axes import principal_axes
+from limbeck.distill.neighbours import draw_to_neighbours
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.encoders.protocol import Encoder
@@ -65,18 +66,20 @@ FRAMES = (
 class BestSettings:
     """How much each view counts; a view of weight 0 is left out.
 
-    evidence  a word seen so often has half of the text's weight
-    dim       of the vectors, at most the teacher's; None: the teacher's
+    evidence    a word seen so often has half of the text's weight
+    neighbours  how much the mean of its nearest words counts beside a word's own vector
+    dim         of the vectors, at most the teacher's; None: the teacher's
     """
 
     frames: float = 1.0
     average: float = 0.5
     contexts: float = 0.2
     evidence: float = 7.0
+    neighbours: float = 0.5
     dim: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("frames", "average", "contexts", "evidence"):
+        for name in ("frames", "average", "contexts", "evidence", "neighbours"):
             if not getattr(self, name) >= 0:
                 raise UsageError(f"{name} must be a number of 0 or more; got {getattr(self, name)}.")
         if not self.frames + self.average + self.contexts:
@@ -120,7 +123,7 @@ def frames_vectors(
 
 
 def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: BestSettings) -> Rows:
-    """The views side by side, brought to one space of the teacher's dimension."""
+    """The views side by side, brought to one space of the teacher's dimension, and drawn to their neighbours."""
     trust = counts / (counts + settings.evidence) if settings.evidence else (counts > 0).astype(np.float64)
     found = np.zeros(len(counts), dtype=bool)
     views: list[Floats] = []
@@ -131,7 +134,8 @@ def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: Be
             views.append(view_of(rows) * scale[:, None].astype(np.float32))
             found |= rows.found
     dim = settings.dim or next(iter(parts.values())).matrix.shape[1]
-    return Rows(principal(views, dim), found)
+    made = principal(views, dim)
+    return Rows(draw_to_neighbours(made, counts, settings.neighbours), found)
 
 
 def view_of(rows: Rows) -> Floats:

@@ -178,7 +178,7 @@ def _mean_context(filled: Sequence[Any], layer: int, settings: DistillSettings) 
 
 METHODS: dict[str, Method] = {
     "best": Method(
-        "frames, average and contexts in one vector",
+        "frames, average, contexts and neighbours in one vector",
         parts=best_parts,
         compose=best_rows,
         settings=BestSettings,
