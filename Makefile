@@ -51,7 +51,7 @@ docs: $(VENV)/.dev  ## build the documentation as a site into site/, which needs
 pages: $(VENV)/.dev  ## write the generated pages of docs/ anew, from docstrings
 	$(PY) -m docs.generate $(ARGS)
 
-reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks, TEXT=text and TUNED=fine-tuned models for gupta2021, MODEL=one more for zhao2020)
+reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks, TEXT=text and TUNED=fine-tuned models for gupta2021, MODEL=one more and STATIC=word vectors for gupta2021 and zhao2020)
 	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase $(if $(DATA),--data $(DATA)) --out runs/ethayarajh2019 \
 	    --existing resume --page docs/architecture.md $(ARGS)
 	$(VENV)/bin/limbeck reproduce rajaee2021 --lowercase $(if $(DATA),--data $(DATA)) --out runs/rajaee2021 \
@@ -59,8 +59,8 @@ reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write do
 	$(VENV)/bin/limbeck reproduce bis2021 --lowercase $(if $(DATA),--data $(DATA)) --early recipes/results \
 	    --out runs/bis2021 --existing replace --page docs/bis2021.md
 	$(VENV)/bin/limbeck reproduce gupta2021 $(if $(DATA),--data $(DATA)) $(if $(TEXT),--corpus $(TEXT)) \
-	    --model mini-bert --epochs 5 --max-train 600 --starts 6 --sentences 6000 --out runs/gupta2021 \
-	    $(if $(TUNED),--fine-tuned $(TUNED)) --existing resume --page docs/gupta2021.md
+	    --model mini-bert mini-gpt2 $(MODEL) $(STATIC) --epochs 5 --sentences 20000 --max-train 1000 --starts 6 \
+	    $(if $(TUNED),--fine-tuned $(TUNED)) --out runs/gupta2021 --existing resume --page docs/gupta2021.md
 	$(VENV)/bin/limbeck reproduce zhao2020 --lowercase $(if $(DATA),--data $(DATA)) \
 	    $(if $(MODEL),--model mini-bert mini-gpt2 mini-elmo $(MODEL)) $(if $(STATIC),--static $(STATIC)) \
 	    --out runs/zhao2020 \

@@ -598,6 +598,45 @@ def test_methods_of_one_size_differ_in_their_markers() -> None:
     assert len({line.get_marker() for line in drawn}) == 2
 
 
+def test_several_parents_are_told_apart_and_drawn_on_one_scale() -> None:
+    high = {way: value + 0.3 for way, value in SCORES.items()}
+    size = [*curve(AVERAGE, [0.2, 0.3]), *curve(PARAGRAPH, [0.1, 0.4])]
+    higher = [*curve(AVERAGE, [0.7, 0.7]), *curve(PARAGRAPH, [0.2, 0.6])]
+    parents = [made_parent("low", scores=SCORES, size=size), made_parent("high", scores=high, size=higher)]
+    similarity = PAPER.figures["similarity"](parents, ())
+    assert [axes.get_title() for axes in similarity.axes] == ["low", "high"]
+    curves = PAPER.figures["size"](parents, ())
+    titles = [axes.get_title() for axes in curves.axes]
+    assert titles == ["SimLex-999, low", "RW, low", "SimLex-999, high", "RW, high"]
+    for first, second in (similarity.axes, curves.axes[1::2]):
+        assert first.get_ylim() == second.get_ylim()
+        assert first.get_ylim()[0] < 0.4
+        assert second.get_ylim()[1] > 0.8
+    (axes,) = PAPER.figures["layers"](parents, ()).axes
+    trained = [line for line in axes.get_lines() if str(line.get_label()).endswith("X2Static")]
+    assert [line.get_ydata()[-1] for line in trained] == pytest.approx([0.51, 0.81])  # type: ignore[index]
+    assert len({(line.get_color(), line.get_marker(), line.get_xdata()[-1]) for line in trained}) == 2  # type: ignore[index]
+
+
+def test_one_parent_is_named_by_its_key_alone() -> None:
+    figure = PAPER.figures["layers"]([made_parent("alone", scores=SCORES)], ())
+    assert "alone" not in [text.get_text() for text in figure.texts]
+    assert "alone" in [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_tables_name_the_parent_that_they_lack_and_the_reason() -> None:
+    less = replace(whole_parent(), name="less", missing=dict.fromkeys(("size", "contexts", "classify"), "no time"))
+    less = replace(less, parts={"similarity": less.parts["similarity"]})
+    less = with_tuned(less, "p", [tuned("cr", 0.9)])
+    made = blocks(try_on(PAPER, [with_tuned(whole_parent(), "p", [tuned("cr", 0.6)]), less]), figures="f")
+    for name in ("size", "contexts", "table-4", "table-5"):
+        assert made[name].endswith("\n\nless: no time."), name
+        assert "made: no time" not in made[name]
+    rows = [line.split(" | ")[:2] for line in made["table-4"].splitlines() if line.startswith(("| made", "| less"))]
+    methods = [METHODS[AVERAGE], METHODS[PARAGRAPH], METHODS[FINE_TUNED]]  # each parent's own together
+    assert rows == [*(["| made", name] for name in methods), ["| less", METHODS[FINE_TUNED]]]
+
+
 def test_every_block_is_written_and_every_figure_drawn(tmp_path: Path) -> None:
     nothing = replace(made_parent("bare", scores=SCORES), parts={}, missing=dict.fromkeys(PARTS, "needs data"))
     nothing = replace(nothing, account=whole_parent().account)

@@ -210,7 +210,8 @@ def size(found: Reproduction) -> str:
                 rows.append([one.name, called, SETS[name], told])
     if not rows:
         return _reasons(found, "size")
-    return "Spearman's correlation by words of the text:\n\n" + table(["parent", "vectors", "set", "score"], rows)
+    told = table(["parent", "vectors", "set", "score"], rows)
+    return "\n\n".join(["Spearman's correlation by words of the text:", told, *_without(found, "size")])
 
 
 def contexts(found: Reproduction) -> str:
@@ -233,27 +234,26 @@ def contexts(found: Reproduction) -> str:
             notes.append(f"{one.name}: on the first {part.about['sentences']:,} sentences.")
     if not rows:
         return _reasons(found, "contexts")
-    return "\n\n".join([table(["parent", "context", "mean over the sets", "pairs"], rows), *notes])
+    head = ["parent", "context", "mean over the sets", "pairs"]
+    return "\n\n".join([table(head, rows), *notes, *_without(found, "contexts")])
 
 
 def table_4(found: Reproduction) -> str:
     """Classification: macro-F1 / accuracy."""
     rows = []
-    tasks: list[str] = []
+    scored = [one.part(part) for part in ("classify", "finetuned") for one in found.subjects if part in one.parts]
+    tasks = list(dict.fromkeys(row["task"] for row in scored[0].rows("scores"))) if scored else []
     for one in found.subjects:
         if "classify" in one.parts:
             scores = one.part("classify").rows("scores")
-            tasks = list(dict.fromkeys(row["task"] for row in scores))
             for method in dict.fromkeys(row["method"] for row in scores):
                 own = {row["task"]: row for row in scores if row["method"] == method}
                 layer = f", layer {own[MEAN]['layer']}" if own[MEAN]["layer"] else ""
                 rows.append([one.name, METHODS[method] + layer, *(_two(own[task]) for task in tasks)])
-    for one in found.subjects:
         if "finetuned" in one.parts:
             tuned = {row["task"]: row for row in one.part("finetuned").rows("scores")}
-            tasks = tasks or list(tuned)
-            if set(tuned) < set(tasks):
-                del tuned[MEAN]  # a mean over fewer tasks than the other rows' would mislead
+            if set(tuned) != set(tasks):
+                del tuned[MEAN]  # a mean over other tasks than the other rows' would mislead
             cells = [_two(tuned[task]) if task in tuned else "–" for task in tasks]
             rows.append([one.name, METHODS[FINE_TUNED], *cells])
     if not rows:
@@ -264,7 +264,7 @@ def table_4(found: Reproduction) -> str:
     for name, printed in published.TABLE_4.items():
         cells = [f"{printed[place][0]:.1f} / {printed[place][1]:.1f}" for place in (*places, len(printed) - 1)]
         rows.append(["*printed*", f"*{name}*", *cells])
-    return "Macro-F1 / accuracy, in per cent:\n\n" + table(head, rows)
+    return "\n\n".join(["Macro-F1 / accuracy, in per cent:", table(head, rows), *_without(found, "classify")])
 
 
 def table_5(found: Reproduction) -> str:
@@ -282,13 +282,19 @@ def table_5(found: Reproduction) -> str:
         for kind, (f1, f1_deviation, accuracy, deviation) in kinds.items():
             numbers = [f"{f1:.1f} ± {f1_deviation:.1f}", f"{accuracy:.1f} ± {deviation:.1f}"]
             rows.append(["*printed*", f"*{name} {kind}*", str(published.TABLE_5_RUNS), *numbers])
-    told = "Mean over the tasks and its deviation over runs, in per cent"
-    return f"{told}:\n\n" + table(["parent", "vectors", "runs", "macro-F1", "accuracy"], rows)
+    told = table(["parent", "vectors", "runs", "macro-F1", "accuracy"], rows)
+    above = "Mean over the tasks and its deviation over runs, in per cent:"
+    return "\n\n".join([above, told, *_without(found, "classify")])
 
 
 def _spread(row: Row, name: str) -> str:
     deviation = row[f"{name}_deviation"]
     return f"{100 * row[name]:.1f}" + (f" ± {100 * deviation:.1f}" if math.isfinite(deviation) else "")
+
+
+def _without(found: Reproduction, part: str) -> list[str]:
+    """Parents that a table lacks, and why."""
+    return [f"{one.name}: {one.missing[part]}." for one in found.subjects if part in one.missing and not one.is_file]
 
 
 def _reasons(found: Reproduction, part: str) -> str:

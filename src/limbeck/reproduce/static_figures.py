@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limbeck.extras import need
-from limbeck.report.layout import Grid, band, lay_out, layer_axis, light_grid, limits, name_panel
+from limbeck.report.layout import Grid, band, label_bottom, lay_out, layer_axis, light_grid, limits, name_panel
 from limbeck.report.read import place
 from limbeck.report.style import COLOURS, MARKERS, PURPOSE, QUIET, line_of
 from limbeck.reproduce.figures import as_run, keys_of
@@ -58,13 +58,14 @@ def draw_similarity(parents: Parents, numbers: Parents) -> Figure:
         keys=[keys_of({METHODS[name]: look for name, look in looks.items()})],
     )
     names = [*SETS, MEAN]
+    values: list[Any] = []
     for axes, one in zip(panels, shown, strict=False):
         best = one.part("similarity").about.get("best_layer") or one.layers[-1]
         columns = {name: _scores(one, name, best) for name in SHOWN}
-        _by_column(axes, columns, names, looks)
+        values += _by_column(axes, columns, names, looks)
         axes.set_xticks(range(len(names)), [*SETS.values(), "mean"], rotation=30, ha="right")
         name_panel(axes, one.name)
-    _finish(panels, shown, "Spearman", "no word-similarity set was scored")
+    _finish(panels, shown, values, "Spearman", "no word-similarity set was scored")
     return figure
 
 
@@ -72,76 +73,81 @@ def draw_layers(parents: Parents, numbers: Parents) -> Figure:
     """The average's score by layer, and X2Static's beside."""
     shown = _with(parents, "similarity")
     looks = {one.name: line_of(at) for at, one in enumerate(shown)}
-    dotted: dict[str, Any] = {"color": QUIET, "linestyle": (0, (1, 1.6)), "linewidth": 1.6}
+    dotted: dict[str, Any] = {"linestyle": (0, (1, 1.6)), "linewidth": 1.6, "markerfacecolor": "white"}
     figure, (axes,) = lay_out(
-        [as_run(one) for one in shown],
+        [],
         "Averages over contexts, layer by layer",
-        "Mean Spearman's correlation over the sets, by layer of the average; dotted, in the same colour: X2Static with "
-        "paragraphs, from the last layer.",
-        grid=Grid(1, 5.6, [2.9]),
+        "Mean Spearman's correlation over the sets with its interval, by layer of the average; dotted, with a hollow "
+        "marker behind the last layer: X2Static with paragraphs, which is made from that layer.",
+        grid=Grid(1, 5.6, [2.9], titled=False),
         panels=1,
-        keys=[keys_of(looks), keys_of({METHODS[PARAGRAPH]: dotted})],
+        keys=[keys_of(looks), keys_of({METHODS[PARAGRAPH]: {"color": QUIET, "marker": "o", **dotted}})],
     )
     values: list[Any] = []
     if shown:
         layer_axis(axes, [as_run(one) for one in shown])
-    for one in shown:
+    for at, one in enumerate(shown):
         rows = one.rows("similarity", "scores", method=AVERAGE, set=MEAN)
         x = place([row["layer"] for row in rows])
         look = looks[one.name]
         axes.plot(x, [row["value"] for row in rows], label=one.name, **look)
         band(axes, x, _column(rows, "low"), _column(rows, "high"), look["color"])
-        level = one.score(PARAGRAPH).value if one.has(PARAGRAPH) else np.nan
-        axes.axhline(level, **{**dotted, "color": look["color"]})
-        values += [[row["low"] for row in rows], [row["high"] for row in rows], [level]]
+        trained = one.rows("similarity", "scores", method=PARAGRAPH, set=MEAN) if one.has(PARAGRAPH) else []
+        for row in trained:
+            behind = x[-1] + 0.25 + 0.25 * at  # parents of as many layers side by side
+            axes.plot([x[0], behind], [row["value"]] * 2, label=f"{one.name} X2Static", **{**look, **dotted},
+                      markevery=[1])  # fmt: skip
+            axes.vlines(behind, row["low"], row["high"], color=look["color"], linewidth=1.1, alpha=0.7, zorder=3)
+        values += [[row[key] for row in (*rows, *trained)] for key in ("value", "low", "high")]
+    if shown:
+        axes.set_xlim(right=axes.get_xlim()[1] + 0.25 * (len(shown) - 1))
     limits(axes, values or [[np.nan]], zero=False)
     axes.set(xlabel="layer", ylabel="mean Spearman")
     return figure
 
 
 def draw_size(parents: Parents, numbers: Parents) -> Figure:
-    """Figure 1: scores by size of the text."""
+    """Figure 1: scores by size of the text, a row of panels for each parent."""
     shown = _with(parents, "size")
-    looks = {one.name: line_of(at) for at, one in enumerate(shown)}
-    # methods by line and by marker, since a curve of one size has no line
-    ways: dict[str, dict[str, Any]] = {
-        AVERAGE: {"linestyle": "-", "marker": "o", "markersize": 5.0},
-        PARAGRAPH: {"linestyle": (0, (4, 2)), "marker": "s", "markersize": 5.0, "markerfacecolor": "white"},
-    }
-    kinds = {METHODS[method]: {"color": QUIET, "linewidth": 2.0, **way} for method, way in ways.items()}
+    # in the colours and markers of the other figures; a curve of one size has a marker alone
+    looks = {method: line_of(SHOWN.index(method)) for method in (AVERAGE, PARAGRAPH)}
+    looks[PARAGRAPH] |= {"linestyle": (0, (4, 2))}
+    grid = Grid(len(CURVES), 3.6, [2.2] * max(len(shown), 1))
     figure, panels = lay_out(
         [],
         "More text",
         "Spearman's correlation by words of the text, with its interval, on the same pairs at every size; the average "
         "over contexts at its best layer.",
-        grid=Grid(2, 3.6, [2.7]),
-        panels=2,
-        keys=[keys_of({name: look | {"marker": ""} for name, look in looks.items()}), keys_of(kinds)],
+        grid=grid,
+        panels=len(CURVES) * max(len(shown), 1),
+        keys=[keys_of({METHODS[method]: look for method, look in looks.items()})],
     )
-    for axes, (name, title) in zip(panels, CURVES.items(), strict=True):
-        values: list[Any] = []
-        for one in shown:
-            for method, way in ways.items():
-                rows = [row for row in one.part("size").rows("scores") if (row["method"], row["set"]) == (method, name)]
-                look = looks[one.name] | way
-                x = [row["words"] for row in rows]
-                axes.plot(x, [row["value"] for row in rows], label=f"{one.name} {method}", **look)
-                band(axes, x, _column(rows, "low"), _column(rows, "high"), look["color"])
-                values += [[row["low"] for row in rows], [row["high"] for row in rows]]
-        limits(axes, values or [[np.nan]], zero=False)
+    for at, (name, title) in enumerate(CURVES.items()):
+        column = panels[at :: len(CURVES)]
         rows = [row for one in shown for row in one.part("size").rows("scores") if row["set"] == name]
-        if rows:
-            axes.set_xscale("log")
-            sizes = sorted({row["words"] for row in rows})
-            axes.set_xticks(sizes, [_short(size) for size in sizes])
-            axes.xaxis.set_minor_locator(need("matplotlib.ticker", purpose=PURPOSE).NullLocator())
-        else:
-            axes.set_xticks([])
-        light_grid(axes)
-        name_panel(axes, title)
-        axes.set_xlabel("words of the text (log)")
-    panels[0].set_ylabel("Spearman")
+        sizes = sorted({row["words"] for row in rows})
+        for axes, one in zip(column, shown, strict=False):
+            for method, look in looks.items():
+                own = [row for row in one.part("size").rows("scores") if (row["method"], row["set"]) == (method, name)]
+                x = [row["words"] for row in own]
+                axes.plot(x, [row["value"] for row in own], label=f"{one.name} {method}", **look)
+                band(axes, x, _column(own, "low"), _column(own, "high"), look["color"])
+            name_panel(axes, f"{title}, {one.name}")
+        for axes in column:
+            limits(axes, [[row[key] for row in rows] for key in ("value", "low", "high")], zero=False)
+            _size_axis(axes, sizes)
+    for axes in panels[:: len(CURVES)]:
+        axes.set_ylabel("Spearman")
+    label_bottom(panels, grid, "words of the text (log)")
     return figure
+
+
+def _size_axis(axes: Axes, sizes: Sequence[int]) -> None:
+    if sizes:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_locator(need("matplotlib.ticker", purpose=PURPOSE).NullLocator())
+    axes.set_xticks(sizes, [_short(size) for size in sizes])
+    light_grid(axes)
 
 
 def draw_contexts(parents: Parents, numbers: Parents) -> Figure:
@@ -154,7 +160,7 @@ def draw_contexts(parents: Parents, numbers: Parents) -> Figure:
         "Mean Spearman's correlation over the sets with its interval, by the context: static vectors of the sentence's "
         "other words, the teacher's vectors of all its words, the same where the whole paragraph was read, of the "
         "others, or with the target masked; on a part of the text.",
-        grid=Grid(1, 5.6, [2.7]),
+        grid=Grid(1, 5.6, [2.7], titled=False),
         panels=1,
         keys=[keys_of(looks)],
     )
@@ -185,24 +191,25 @@ def draw_classify(parents: Parents, numbers: Parents) -> Figure:
         panels=max(len(shown), 1),
         keys=[keys_of({METHODS[name]: look for name, look in looks.items()})],
     )
+    values: list[Any] = []
     for axes, one in zip(panels, shown, strict=False):
         scores = one.part("classify").rows("scores")
         names = list(dict.fromkeys(row["task"] for row in scores))
         told = [{**row, "set": row["task"], "value": row["f1"], "low": row["f1_low"], "high": row["f1_high"]}
                 for row in scores]  # fmt: skip
         columns = {name: [row for row in told if row["method"] == name] for name in SHOWN}
-        _by_column(axes, columns, names, looks)
+        values += _by_column(axes, columns, names, looks)
         axes.set_xticks(range(len(names)), ["mean" if name == MEAN else name.upper() for name in names],
                         rotation=30, ha="right")  # fmt: skip
         name_panel(axes, one.name)
-    _finish(panels, shown, "macro-F1", "nothing was classified")
+    _finish(panels, shown, values, "macro-F1", "nothing was classified")
     return figure
 
 
 def _by_column(
     axes: Axes, columns: Mapping[str, Sequence[Row]], names: Sequence[str], looks: Mapping[str, dict[str, Any]]
-) -> None:
-    """A point a method in each column, side by side."""
+) -> list[Any]:
+    """A point a method in each column, side by side; what was drawn."""
     there = [name for name, rows in columns.items() if rows]
     values: list[Any] = []
     for at, name in enumerate(there):
@@ -211,8 +218,8 @@ def _by_column(
         _points(axes, x, rows, looks[name], name)
         values += [[row[key] for row in rows] for key in ("value", "low", "high")]
     axes.axvline(len(names) - 1.5, color=QUIET, linewidth=0.7)
-    limits(axes, values or [[np.nan]], zero=False)
     axes.set_xlim(-0.6, len(names) - 0.4)
+    return values
 
 
 def _points(axes: Axes, x: Any, rows: Sequence[Row], look: Mapping[str, Any], label: str) -> None:
@@ -248,7 +255,10 @@ def _grid(count: int, height: float) -> Grid:
     return Grid(columns, 5.6 if columns == 1 else 3.7 if columns == 2 else 3.2, [height] * rows)
 
 
-def _finish(panels: Sequence[Axes], shown: Sequence[Parent], label: str, nothing: str) -> None:
+def _finish(panels: Sequence[Axes], shown: Sequence[Parent], values: Sequence[Any], label: str, nothing: str) -> None:
+    """The same scale for all parents, so that they can be compared."""
+    for axes, _ in zip(panels, shown, strict=False):
+        limits(axes, values or [[np.nan]], zero=False)
     if not shown:
         panels[0].text(0.5, 0.5, nothing, transform=panels[0].transAxes, ha="center", va="center", color=QUIET)
         panels[0].set_xticks([])
