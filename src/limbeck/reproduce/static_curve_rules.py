@@ -87,7 +87,7 @@ def better_context(one: str, other: str, enough: int) -> Rule:
         pairs = scores[one]["n"]
         if pairs < enough:
             raise CannotShow(f"{pairs} pairs of words are known to all, {enough} are needed: raise --sentences")
-        why = f"{scores[one]['value']:.3f} against {scores[other]['value']:.3f} (difference {number}), {pairs} pairs"
+        why = f"{scores[one]['value']:.3f} against {scores[other]['value']:.3f} (difference {number}), {pairs:,} pairs"
         return Judgement(number.above(0), minus(why), {"difference": number})
 
     names = {

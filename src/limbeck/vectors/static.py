@@ -215,9 +215,9 @@ class StaticVectors(Tabular):
         return nearest_rows(self.unit, queries, k=k, exclude=exclude)
 
     def most_similar(
-        self, positive: Query | Sequence[Query], k: int = 10, *, negative: Query | Sequence[Query] = ()
+        self, positive: Query | Sequence[Query], topn: int = 10, *, negative: Query | Sequence[Query] = ()
     ) -> list[tuple[str, float]]:
-        """The k words of highest cosine with a word or a vector, or with the sum of several, less the negative ones.
+        """The words of highest cosine with a word or a vector, or with the sum of several, less the negative ones.
 
         Each is scaled to length 1 before they are summed. Words that were given are left out, and so are zero
         vectors, which have no cosine.
@@ -230,15 +230,16 @@ class StaticVectors(Tabular):
             for one in several:
                 query += sign * self._query(one).astype(np.float64)
         given = [self.index(one) for one in (*plus, *minus) if isinstance(one, str)]
-        rows, cosines = self.nearest(query[None], k=min(k, max(1, len(self))) if k > 0 else k, exclude=[given])
+        most = min(topn, max(1, len(self))) if topn > 0 else topn
+        rows, cosines = self.nearest(query[None], k=most, exclude=[given])
         return [(self._words[row], float(value)) for row, value in zip(rows[0], cosines[0], strict=True) if row >= 0]
 
-    def analogy(self, a: str, b: str, c: str, k: int = 1) -> list[tuple[str, float]]:
-        """What is to c as b is to a: the k words of highest cosine with b − a + c (3CosAdd), a, b and c left out.
+    def analogy(self, a: str, b: str, c: str, topn: int = 1) -> list[tuple[str, float]]:
+        """What is to c as b is to a: the `topn` words of highest cosine with b − a + c (3CosAdd), a, b and c left out.
 
         Whether many questions are answered rightly, `limbeck.evaluate.evaluate_words` tells much faster.
         """
-        return self.most_similar([b, c], k, negative=[a])
+        return self.most_similar([b, c], topn, negative=[a])
 
     def sentences(
         self,
