@@ -22,6 +22,11 @@ SHARPNESS = 10.0  #: a neighbour whose cosine is greater by 0.1 counts e times a
 BLOCK = 512  #: rows that are compared at once
 
 
+def pull_of(weight: float, words: int, enough: int = ENOUGH) -> float:
+    """What is left of the weight of neighbours among so many words."""
+    return weight * min(1.0, words / enough)
+
+
 def draw_to_neighbours(
     matrix: Floats,
     counts: NDArray[Any],
@@ -37,7 +42,7 @@ def draw_to_neighbours(
     """
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     there = np.flatnonzero(lengths[:, 0] > 0)
-    weight *= min(1.0, len(there) / enough)
+    weight = pull_of(weight, len(there), enough)
     candidates = there[np.argsort(-counts[there], kind="stable")][:among]
     nearest = min(nearest, len(candidates) - 1)
     if not weight or nearest < 1:
