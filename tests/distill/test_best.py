@@ -37,7 +37,7 @@ def unit(x: np.ndarray) -> np.ndarray:
 
 
 def test_the_cosine_is_the_weighted_mean_of_the_cosines_of_the_views(parts, counts):
-    settings = BestSettings(frames=1.0, average=0.5, contexts=0.25, evidence=7.0, neighbours=0, dim=3 * DIM)
+    settings = BestSettings(frames=1.0, average=0.5, contexts=0.25, evidence=7.0, dim=3 * DIM)
     made = best_rows(parts, counts, settings)
     assert made.found.all()
     for a, b in ((20, 30), (40, 299), (3, 50), (3, 4)):
@@ -55,14 +55,14 @@ def test_the_cosine_is_the_weighted_mean_of_the_cosines_of_the_views(parts, coun
 
 
 def test_a_word_that_the_text_does_not_have_is_its_frames_alone(parts, counts):
-    made = best_rows(parts, counts, BestSettings(neighbours=0, dim=3 * DIM))
+    made = best_rows(parts, counts, BestSettings(dim=3 * DIM))
     frames = parts["frames"].matrix - parts["frames"].matrix.mean(axis=0)
     wanted = unit(frames[3]) @ unit(frames[7])
     assert unit(made.matrix[3]) @ unit(made.matrix[7]) == pytest.approx(wanted, abs=1e-5)
 
 
 def test_a_view_of_weight_0_does_not_count(parts, counts):
-    alone = best_rows(parts, counts, BestSettings(average=0, contexts=0, neighbours=0))
+    alone = best_rows(parts, counts, BestSettings(average=0, contexts=0))
     frames = unit(parts["frames"].matrix - parts["frames"].matrix.mean(axis=0))
     cosines = unit(alone.matrix) @ unit(alone.matrix).T
     np.testing.assert_allclose(cosines, frames @ frames.T, atol=1e-5)
@@ -88,7 +88,16 @@ def test_a_handful_of_words_is_not_centered():
     np.testing.assert_allclose(view_of(few), unit(few.matrix), rtol=1e-5)
 
 
-@pytest.mark.parametrize("wrong", [{"frames": -1.0}, {"frames": 0, "average": 0, "contexts": 0}, {"dim": 0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"frames": -1.0},
+        {"neighbours": float("inf")},
+        {"evidence": float("nan")},
+        {"frames": 0, "average": 0, "contexts": 0},
+        {"dim": 0},
+    ],
+)
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(UsageError):
         BestSettings(**wrong)

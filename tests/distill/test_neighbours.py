@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from limbeck.distill.best import BestSettings, best_rows
+from limbeck.distill.best import BestSettings, drawn_rows
+from limbeck.distill.methods import METHODS
 from limbeck.distill.neighbours import SHARPNESS, draw_to_neighbours
 from limbeck.distill.rows import Rows
 
@@ -25,13 +26,15 @@ def counts() -> np.ndarray:
     return np.random.default_rng(1).integers(1, 10**6, size=WORDS)
 
 
-def drawn_plainly(matrix: np.ndarray, counts: np.ndarray, weight: float, nearest: int, among: int) -> np.ndarray:
-    """One word after the other."""
+def drawn_plainly(
+    matrix: np.ndarray, counts: np.ndarray, weight: float, nearest: int, among: int, some: np.ndarray
+) -> np.ndarray:
+    """Some words, one after the other."""
     lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
     units = matrix / np.where(lengths, lengths, 1.0)[:, None]
     most_frequent = sorted((i for i in range(len(matrix)) if lengths[i]), key=lambda i: (-counts[i], i))[:among]
     made = np.zeros(matrix.shape)
-    for i in range(len(matrix)):
+    for i in some.tolist():
         if not lengths[i]:
             continue
         others = [j for j in most_frequent if j != i]
@@ -44,9 +47,9 @@ def drawn_plainly(matrix: np.ndarray, counts: np.ndarray, weight: float, nearest
 
 
 def test_it_is_what_a_plain_loop_gives(matrix, counts):
-    some = np.r_[0:40, 1020:1060, 2480:2500]  # of the first, second and last block, when all are given
+    some = np.r_[0:30, 500:530, 2480:2500]  # of the first, second and last block, when all are given
     made = draw_to_neighbours(matrix, counts, 0.5, nearest=20, among=600, enough=WORDS // 2)
-    wanted = drawn_plainly(matrix, counts, 0.5, nearest=20, among=600)
+    wanted = drawn_plainly(matrix, counts, 0.5, nearest=20, among=600, some=some)
     np.testing.assert_allclose(made[some], wanted[some], atol=1e-5)
     assert not made[7].any()
 
@@ -77,10 +80,25 @@ def test_noise_about_common_meanings_becomes_less():
     np.testing.assert_allclose(np.linalg.norm(made, axis=1), np.linalg.norm(matrix, axis=1), rtol=1e-5)
 
 
+def test_twins_do_not_draw_each_other(matrix, counts):
+    """Every word twice, as Tea and tea: all are drawn as if they were there once."""
+    once = draw_to_neighbours(matrix, counts, 0.5, nearest=20, enough=1)
+    # 40 of the nearest are 20 words twice
+    twice = draw_to_neighbours(np.repeat(matrix, 2, axis=0), np.repeat(counts, 2), 0.5, nearest=40, enough=1)
+    np.testing.assert_allclose(twice[::2], once, atol=1e-5)
+    np.testing.assert_allclose(twice[1::2], once, atol=1e-5)
+
+
+def test_words_that_are_all_the_same_stay():
+    same = np.ones((5, DIM), dtype=np.float32)
+    np.testing.assert_allclose(draw_to_neighbours(same, np.ones(5), 0.5, enough=1), same, rtol=1e-6)
+
+
 def test_the_default_method_draws(matrix, counts):
-    parts = {"frames": Rows(matrix, np.linalg.norm(matrix, axis=1) > 0)}
-    still, drawn = (
-        best_rows(parts, counts, BestSettings(average=0, contexts=0, neighbours=weight)) for weight in (0.0, 0.5)
-    )
-    np.testing.assert_allclose(drawn.matrix, draw_to_neighbours(still.matrix, counts, 0.5), atol=1e-6)
-    assert np.abs(drawn.matrix - still.matrix).max() > 1e-3
+    rows = Rows(matrix, np.linalg.norm(matrix, axis=1) > 0)
+    drawn = drawn_rows(rows, counts, BestSettings(neighbours=0.5), device="cpu", progress=False)
+    np.testing.assert_array_equal(drawn.matrix, draw_to_neighbours(matrix, counts, 0.5))
+    assert np.abs(drawn.matrix - matrix).max() > 1e-3
+    assert METHODS["best"].improve is drawn_rows
+    still = drawn_rows(rows, counts, BestSettings(neighbours=0), device="cpu", progress=False)
+    np.testing.assert_array_equal(still.matrix, matrix)

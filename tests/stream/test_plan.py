@@ -168,6 +168,29 @@ def test_tokens_that_are_no_words_are_counted_but_not_followed() -> None:
     assert plan.units == 4
 
 
+def test_a_word_of_a_duplicate_alone_is_no_word_of_what_follows() -> None:
+    """A survey repeats an earlier one's text, and has a new word after it: names and counts stay together."""
+
+    def survey(texts: list[str], first: int) -> Surveyed:
+        words = [text.split() for text in texts]
+        return surveyed(
+            [word for own in words for word in own],
+            np.repeat(np.arange(first, first + len(texts)), [len(own) for own in words]),
+            contents={first + i: hash_text(text) for i, text in enumerate(texts)},
+            documents=np.array([first]),
+            document_units=np.array([sum(map(len, words))]),
+            sentences=len(texts),
+        )
+
+    plan = make_plan(
+        [survey(["a b"], 0), survey(["z q a"], 1), survey(["a b", "c a c"], 2)], choice=EVERYTHING, shard_units=99
+    )
+    assert dict(zip(plan.vocabulary.words, plan.vocabulary.counts.tolist(), strict=True)) == {
+        "a": 3, "b": 1, "c": 2, "z": 1, "q": 1
+    }  # fmt: skip
+    assert plan.types == 5
+
+
 def test_the_hash_set_is_a_set() -> None:
     generator = np.random.default_rng(3)
     known: set[int] = set()
@@ -195,9 +218,10 @@ def test_hashes_are_numbered_as_they_come() -> None:
     generator = np.random.default_rng(4)
     known: dict[int, int] = {}
     kept = _HashNumbers()
+    pool = generator.integers(2, 2**63, size=150_000).astype(np.uint64)
+    pool[:200] = (pool[:200] >> np.uint64(20)) << np.uint64(20)  # all want the first place
     for size in (0, 1, 50, 40_000, 40_000, 90_000):
-        hashes = generator.integers(2, 200_000, size=size).astype(np.uint64) << np.uint64(size % 3 * 20)
-        hashes = np.unique(hashes)
+        hashes = np.unique(generator.choice(pool, size=size))
         generator.shuffle(hashes)
         new = [value not in known for value in hashes.tolist()]
         for value in hashes.tolist():

@@ -41,6 +41,7 @@ Floats = NDArray[np.float32]
 
 FEW = 100  #: words whose mean would be the words themselves, not what they share with others
 BLOCK = 8192  #: rows that are taken at once
+LARGE = 1e6  #: more than any weight or count of occurrences that makes sense
 
 FRAMES = (
     "the concept of {}.",
@@ -80,8 +81,8 @@ class BestSettings:
 
     def __post_init__(self) -> None:
         for name in ("frames", "average", "contexts", "evidence", "neighbours"):
-            if not getattr(self, name) >= 0:
-                raise UsageError(f"{name} must be a number of 0 or more; got {getattr(self, name)}.")
+            if not 0 <= getattr(self, name) < LARGE:
+                raise UsageError(f"{name} must be a number from 0 to {LARGE:g}; got {getattr(self, name)}.")
         if not self.frames + self.average + self.contexts:
             raise UsageError("frames, average and contexts cannot all be 0.")
         if self.dim is not None and self.dim < 1:
@@ -123,7 +124,7 @@ def frames_vectors(
 
 
 def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: BestSettings) -> Rows:
-    """The views side by side, brought to one space of the teacher's dimension, and drawn to their neighbours."""
+    """The views side by side, brought to one space of the teacher's dimension."""
     trust = counts / (counts + settings.evidence) if settings.evidence else (counts > 0).astype(np.float64)
     found = np.zeros(len(counts), dtype=bool)
     views: list[Floats] = []
@@ -134,8 +135,13 @@ def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: Be
             views.append(view_of(rows) * scale[:, None].astype(np.float32))
             found |= rows.found
     dim = settings.dim or next(iter(parts.values())).matrix.shape[1]
-    made = principal(views, dim)
-    return Rows(draw_to_neighbours(made, counts, settings.neighbours), found)
+    return Rows(principal(views, dim), found)
+
+
+def drawn_rows(rows: Rows, counts: NDArray[np.int64], settings: BestSettings, *, device: str, progress: bool) -> Rows:
+    """The same, each drawn towards its nearest."""
+    how: dict[str, Any] = {"device": device, "progress": progress}
+    return Rows(draw_to_neighbours(rows.matrix, counts, settings.neighbours, **how), rows.found)
 
 
 def view_of(rows: Rows) -> Floats:

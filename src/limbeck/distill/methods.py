@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from limbeck.accumulators import Accumulator, Occurrences, WordContexts, WordPools
 from limbeck.distill.alone import frame_vectors, word_vectors
-from limbeck.distill.best import FRAMES, BestSettings, best_parts, best_rows, frames_vectors
+from limbeck.distill.best import FRAMES, BestSettings, best_parts, best_rows, drawn_rows, frames_vectors
 from limbeck.distill.principal import principal_rows
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import FRAME, DistillSettings
@@ -77,6 +77,10 @@ class Train(Protocol):
     ) -> Trained: ...
 
 
+class Improve(Protocol):
+    def __call__(self, rows: Rows, counts: Ints, settings: Any, /, *, device: str, progress: bool) -> Rows: ...
+
+
 class Alone(Protocol):
     def __call__(
         self,
@@ -97,6 +101,7 @@ class Method:
 
     summary   one line for people
     start     of train: see above; "none": it always begins anew
+    improve   of compose: what is done to its vectors last, where that takes time
     settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
     unaltered  vectors are the teacher's own of the word, so that another such can stand beside them as it is
@@ -112,6 +117,7 @@ class Method:
     start: str = ""
     parts: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
     compose: Callable[[Mapping[str, Rows], Ints, Any], Rows] | None = None  # parts by name, counts, settings
+    improve: Improve | None = None
     settings: Callable[..., Any] | None = None
     untaught: bool = False
     unaltered: bool = False
@@ -181,6 +187,7 @@ METHODS: dict[str, Method] = {
         "frames, average, contexts and neighbours in one vector",
         parts=best_parts,
         compose=best_rows,
+        improve=drawn_rows,
         settings=BestSettings,
     ),
     "word": Method(

@@ -13,12 +13,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from limbeck.stream.progress import Progress
+
 Floats = NDArray[np.float32]
 
 NEAREST = 100  #: words that draw
 AMONG = 50_000  #: the most frequent words, of which they are: more cost time and add names and typing errors
 ENOUGH = 20_000  #: words there must be for the whole pull
 SHARPNESS = 10.0  #: a neighbour whose cosine is greater by 0.1 counts e times as much
+SAME = 1 - 1e-6  #: the cosine of rows that differ by rounding
 BLOCK = 512  #: rows that are compared at once
 
 
@@ -35,10 +38,13 @@ def draw_to_neighbours(
     nearest: int = NEAREST,
     among: int = AMONG,
     enough: int = ENOUGH,
+    device: str = "cpu",
+    progress: bool = False,
 ) -> Floats:
-    """Rows of the same lengths, each turned towards the weighted mean of its nearest: by cosine, itself left out.
+    """Rows of the same lengths, each turned towards the weighted mean of its nearest, by cosine.
 
-    A row's direction becomes that of u + weight · m, both of length 1: u its own, m of the mean. Rows of zeros stay.
+    A row's direction becomes that of u + weight · m, both of length 1: u its own, m of the mean. The row itself is left
+    out, and so are rows that are the same but for rounding: Tea beside tea has nothing to add. Rows of zeros stay.
     """
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     there = np.flatnonzero(lengths[:, 0] > 0)
@@ -47,21 +53,24 @@ def draw_to_neighbours(
     nearest = min(nearest, len(candidates) - 1)
     if not weight or nearest < 1:
         return matrix
-    device = "cuda" if torch.cuda.is_initialized() else "cpu"  # where the teacher was
-    units = torch.from_numpy(np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)).to(device)
-    known = units[torch.from_numpy(candidates).to(device)]
-    place = torch.full((len(matrix),), -1, dtype=torch.int64)  # of a row among the candidates
-    place[torch.from_numpy(candidates)] = torch.arange(len(candidates))
-    place = place.to(device)
+    units = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
+    known = torch.from_numpy(units[candidates]).to(device)
+    place = np.full(len(matrix), -1)  # of a row among the candidates
+    place[candidates] = np.arange(len(candidates))
     made = np.zeros_like(matrix)
-    for start in range(0, len(there), BLOCK):
-        rows = torch.from_numpy(there[start : start + BLOCK]).to(device)
-        own, cosines = units[rows], units[rows] @ known.T
-        listed = torch.nonzero(place[rows] >= 0)[:, 0]
-        cosines[listed, place[rows[listed]]] = -torch.inf
-        best, which = cosines.topk(nearest, dim=1)
-        mean = torch.einsum("rn,rnd->rd", torch.softmax(SHARPNESS * best, dim=1), known[which])
-        turned = own + weight * torch.nn.functional.normalize(mean, dim=1)
-        made[there[start : start + BLOCK]] = torch.nn.functional.normalize(turned, dim=1).cpu().numpy()
+    with Progress("neighbours", total=len(there), show=progress) as bar:
+        for start in range(0, len(there), BLOCK):
+            rows = there[start : start + BLOCK]
+            own = torch.from_numpy(units[rows]).to(device)
+            cosines = own @ known.T
+            cosines[cosines > SAME] = -torch.inf
+            listed = np.flatnonzero(place[rows] >= 0)
+            cosines[listed, place[rows[listed]]] = -torch.inf
+            best, which = cosines.topk(nearest, dim=1)
+            shares = torch.softmax(SHARPNESS * best, dim=1).nan_to_num()  # where there are none but the same
+            mean = torch.einsum("rn,rnd->rd", shares, known[which])
+            turned = own + weight * torch.nn.functional.normalize(mean, dim=1)
+            made[rows] = torch.nn.functional.normalize(turned, dim=1).cpu().numpy()
+            bar.advance(len(rows))
     made *= lengths
     return made

@@ -145,7 +145,12 @@ class Distillation:
             self.rows[name] = [self.train(name)]
         elif method.compose is not None:
             parts = {part: self.rows[part][-1] for part in parts_of(name, self.settings)}
-            self.rows[name] = [method.compose(parts, self.counts, own_settings(name, self.settings))]
+            own = own_settings(name, self.settings)
+            made = method.compose(parts, self.counts, own)
+            if method.improve is not None:
+                device = str(getattr(subject.encoder, "device", "cpu"))
+                made = method.improve(made, self.counts, own, device=device, progress=self.how["progress"])
+            self.rows[name] = [made]
 
     @property
     def counts(self) -> NDArray[np.int64]:
