@@ -126,8 +126,37 @@ def test_few_words_are_compared_with_those_of_the_text():
     sentences = [["the", "cat", "saw", "a", "dog"], ["a", "dog", "and", "the", "fish"], ["fish", "eat", "the", "cat"]]
     sentences = [[*sentence, f"w{i}"] for sentence in sentences for i in range(60)]
     settings = {"methods": "best", "min_count": 1, "templates": ("it is {}.",)}
-    whole = lb.distill.distill("mini-bert", sentences, **settings)["best"].vectors
+    made = lb.distill.distill("mini-bert", sentences, **settings)["best"]
+    assert made.about["neighbours_pull"] == pytest.approx(0.5 * len(made) / 20_000)
+    whole = made.vectors
     few = lb.distill.distill("mini-bert", sentences, words=["cat", "fish", "unicorn"], **settings)["best"]
     assert few.vectors.words == ["cat", "fish", "unicorn"]
     assert few.origins == ["corpus", "corpus", "frames"]
     assert few.vectors.similarity("cat", "fish") == pytest.approx(whole.similarity("cat", "fish"), abs=0.02)
+
+
+def test_frames_go_on_where_they_were_stopped(tmp_path, monkeypatch):
+    """Stopped in the second of three sentences: the first is not read again, and the numbers are the same."""
+    from limbeck.distill import best
+
+    encoder = lb.load_encoder("mini-bert", layers="-1")
+    words = [f"w{i}" for i in range(FEW)] + ["water", "stone"]
+    settings = DistillSettings(templates=("the idea of {}.", "it is {}.", "what is {}?"))
+    (whole,) = frames_vectors(encoder, words, settings, state=None, progress=False)
+    read: list[str] = []
+
+    def stopping(*args, templates, **how):
+        read.extend(templates)
+        if len(read) == 2:
+            raise KeyboardInterrupt
+        return best_read_words(*args, templates=templates, **how)
+
+    best_read_words = best.read_words
+    monkeypatch.setattr(best, "read_words", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        frames_vectors(encoder, words, settings, state=tmp_path, progress=False)
+    (again,) = frames_vectors(encoder, words, settings, state=tmp_path, progress=False)
+    assert read == ["the idea of {}.", "it is {}.", "it is {}.", "what is {}?"]
+    np.testing.assert_array_equal(again.matrix, whole.matrix)
+    np.testing.assert_array_equal(again.found, whole.found)
+    assert len(list(tmp_path.iterdir())) == 1  # the sum alone

@@ -92,6 +92,8 @@ def test_nothing_to_cluster():
     assert np.isnan(score.value)
     assert score.n == 0
     assert "undefined" in score.notes[0]
+    named = evaluate_words(Categories(["x", "y"], ["a", "b"]), vectors, name="v")
+    assert named.notes[0].startswith("undefined for v: ")
 
 
 def test_a_model_reads_each_word():

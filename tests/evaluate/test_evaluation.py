@@ -137,8 +137,16 @@ def test_nothing_is_found():
     score = evaluate(Pairs("own", "wordsim", ["x", "y"], ["y", "z"], [1, 2]), VECTORS)
     assert (score.n, score.total, score.coverage) == (0, 2, 0.0)
     assert np.isnan([score.value, score.low, score.high]).all()
-    assert score.notes == ("undefined: fewer than two pairs",)
+    assert score.notes == ("undefined for vectors: fewer than two pairs",)
     assert score.dropped == {"a word has no vector": 2}
+
+
+def test_a_note_names_the_target_that_a_score_is_undefined_for():
+    """Beside others that have one, on the command line, nobody could tell which it is."""
+    pairs = Pairs("own", "wordsim", ["x", "y"], ["y", "z"], [1, 2])
+    assert evaluate(pairs, VECTORS, name="v").notes == ("undefined for v: fewer than two pairs",)
+    halves = Pairs("own", "wordsim", ["x", "y", "a"], ["y", "z", "b"], [1, 2, 3], subsets=["one", "one", "two"])
+    assert evaluate(halves, VECTORS, name="v").notes[1] == "undefined for v in one: fewer than two pairs"
 
 
 def made_words(n: int = 120, seed: int = 0):

@@ -40,6 +40,7 @@ from limbeck.reproduce.static_baselines import BaselineJob, TrainBaseline
 from limbeck.reproduce.static_class_rules import classifies_a_little_better, classifies_better, frozen_better
 from limbeck.reproduce.static_classify import Networks
 from limbeck.reproduce.static_curve_rules import ahead_or_growing, better_context, saturates
+from limbeck.reproduce.static_figures import draw_similarity
 from limbeck.reproduce.static_finetuned import Tuned, check_parents, read_tuned, with_tuned
 from limbeck.reproduce.static_gather import find_sentence_tasks, words_of_sets
 from limbeck.reproduce.static_rules import a_little_better, beats, beats_files, beats_trained, low_layers_best
@@ -63,6 +64,7 @@ from limbeck.reproduce.static_subjects import (
     PARTS,
     SENTENCE,
     SKIPGRAM,
+    TRAINED,
     Parent,
 )
 from limbeck.run.distill import EVERYTHING
@@ -536,6 +538,18 @@ def test_tables_5_and_6_have_ours_and_the_printed() -> None:
     assert "| *printed* | *GPT-2-12 paragraph* | 6 | 68.4 ± 0.2 | 80.0 ± 0.4 |" in made["table-5"]
     assert "| made | 2 | 2 | 2 | 2 | 2 | 2 | 2 |" in made["table-6"]
     assert "| *RoBERTa-24, printed* | 8 | 6 | 18 | 9 | 9 | 9 | 24 |" in made["table-6"]
+
+
+def test_the_figure_of_word_similarity_leaves_no_baseline_out() -> None:
+    """The best of them above all: without it X2Static would look better than it is."""
+    ways = {**SCORES, **{(name, ""): 0.1 * at for at, name in enumerate(TRAINED)}}
+    figure = draw_similarity([made_parent(scores=ways)], ())
+    drawn = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    for at, name in enumerate(TRAINED):
+        np.testing.assert_allclose(drawn[name], [0.1 * at] * (len(published.SETS) + 1))
+    looks = {(line.get_color(), line.get_marker(), line.get_markerfacecolor()) for line in figure.axes[0].lines
+             if line.get_label() in {method for method, _ in ways}}  # fmt: skip
+    assert len(looks) == len({method for method, _ in ways})
 
 
 def test_one_run_has_no_deviation() -> None:

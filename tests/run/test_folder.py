@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from made import WORDS, OwnEncoder, sentences
 
+import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.run.folder import KEPT, RunFolder, check_target, unfinished_of
 
@@ -180,6 +183,31 @@ def test_no_error_costs_what_is_done(tmp_path: Path, error: BaseException, notes
     assert getattr(error, "__notes__", []) == notes
     for name in ("one", "other"):
         assert (unfinished_of(tmp_path / name) / "state" / "plan.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told", "right"),
+    [
+        ({"min_count": 1000}, "lower --min-count", {"min_count": 2}),
+        ({"words": ["zebra"], "unseen": "drop"}, "check --words", {"words": [WORDS[0]], "unseen": "drop"}),
+        ({"words": ["zebra"], "methods": "skipgram"}, "check --words", {"words": [WORDS[0]], "unseen": "drop"}),
+    ],
+)
+def test_where_only_other_settings_help_there_is_nothing_to_go_on_from(
+    tmp_path: Path, wrong: dict[str, Any], told: str, right: dict[str, Any]
+) -> None:
+    """What was done could not be gone on from with them."""
+
+    def distill(**settings: Any) -> Any:
+        return lb.distill.distill(
+            OwnEncoder(), sentences(40, documents=4), out=tmp_path / "v", **{"methods": "average", **settings}
+        )
+
+    with pytest.raises(LimbeckError, match=told) as caught:
+        distill(**wrong)
+    assert getattr(caught.value, "__notes__", []) == []
+    assert not list(tmp_path.iterdir())
+    assert all(len(one.vectors) for one in distill(**right).values())
 
 
 def test_what_an_unfinished_run_alone_needs_goes_when_it_is_in_its_place(tmp_path: Path) -> None:

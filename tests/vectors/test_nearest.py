@@ -127,8 +127,14 @@ def test_get_and_subset() -> None:
 
 def test_refused() -> None:
     vectors = made(5)
-    with pytest.raises(UsageError, match="k must be at least 1"):
-        vectors.most_similar("w1", 0)
+    for wrong in (0, -1, "x", 2.5, None):
+        with pytest.raises(UsageError, match=f"^topn must be a whole number, at least 1; got {wrong!r}"):
+            vectors.most_similar("w1", topn=wrong)
+        with pytest.raises(UsageError, match=r"^k must be a whole number"):
+            vectors.nearest(np.ones((1, 7)), k=wrong)
+    with pytest.raises(UsageError, match=r"^topn must be"):
+        vectors.analogy("w1", "w2", "w3", topn=0)
+    assert len(vectors.most_similar("w1", topn=np.int64(2))) == 2
     with pytest.raises(UsageError, match="got none"):
         vectors.most_similar([])
     with pytest.raises(KeyError):

@@ -304,40 +304,37 @@ def plain_value(text: str) -> Any:
 
 def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None:
     """--dry-run: plan, try the first batches, and say what the whole would take."""
-    from limbeck.distill.card import number_of
     from limbeck.run.distill import find_wanted
+    from limbeck.run.distill_needs import time_told
     from limbeck.run.distilling import Distillation
-    from limbeck.stream.progress import clock
-    from limbeck.stream.run import words_a_second
 
     find_wanted(options.tasks, options.data)
     with started(options) as workers:
         subject = subject_of()
         work = Distillation(subject, settings, None, workers, not options.quiet)
         plan = work.plan_words()
-        if plan is None:
-            print(f"{number_of(len(work.listed.words))}, read without a text")
-            return
-        speed = words_a_second(subject.source, plan, workers=workers)
-    for line in foreseen(subject, plan, work.listed, settings):
+        times = time_told(work, workers=workers)
+    for line in (*foreseen(subject, plan, work.listed, settings), *times):
         print(line)
-    print(f"about {clock(plan.units / speed)} at {speed:,.0f} words a second, for one pass over the text")
 
 
-def foreseen(subject: Subject, plan: Plan, listed: WordList, settings: Any) -> list[str]:
+def foreseen(subject: Subject, plan: Plan | None, listed: WordList, settings: Any) -> list[str]:
     """What a run will read and take, in a few lines."""
     from limbeck.distill.card import number_of
-    from limbeck.run.distill_subject import needs
+    from limbeck.run.distill_needs import needs
     from limbeck.run.settings import size
 
-    lines = [describe(plan)]
     others = len(listed.words) - listed.shown
-    if others or listed.shown != len(plan.vocabulary):
+    lines = [f"{number_of(listed.shown)}, read without a text" if plan is None else describe(plan)]
+    if plan is not None and (others or listed.shown != len(plan.vocabulary)):
         beside = f"; {others:,} frequent ones of the text are read to compare them with, and left out again"
         be = "is" if listed.shown == 1 else "are"
         lines.append(f"{number_of(listed.shown)} {be} to have a vector{beside if others else ''}")
-    memory, state, disk = needs(subject, plan, settings)
-    lines.append(f"{size(memory)} of memory beside the model, {size(disk)} of disk and {size(state)} while it runs")
+    need = needs(subject, plan, settings, listed=len(listed.words), shown=listed.shown)
+    lines.append(
+        f"{size(need.memory)} of memory beside the model, {size(need.disk)} of disk and {size(need.state)} while it "
+        "runs"
+    )
     return lines
 
 

@@ -19,6 +19,9 @@ averages over about three contexts a word.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck import state as files
 from limbeck.distill.alone import read_words, reads_pieces
 from limbeck.distill.axes import principal_axes
 from limbeck.distill.neighbours import draw_to_neighbours
@@ -111,16 +115,43 @@ def frames_vectors(
     sentence says without the word is most of its vector; of fewer than FEW words nobody knows that, see `view_of`.
     """
     templates = settings.templates or FRAMES
-    found = np.ones(len(words), dtype=bool)
-    total: list[Floats] = []
-    how: dict[str, Any] = {"special_mean": reads_pieces(encoder), "state": state, "workers": workers}
+    so_far = SumSoFar(state, [encoder.fingerprint, *templates], words)
+    done, total, found = so_far.load()
+    how: dict[str, Any] = {"special_mean": reads_pieces(encoder), "workers": workers}
     with Progress("frames", total=len(words) * len(templates), show=progress) as bar:
-        for template in templates:
-            made = read_words(encoder, words, templates=(template,), bar=bar, **how)
-            found &= made[0].found
-            views = [view_of(rows) for rows in made]
-            total = views if not total else [sum_of + view for sum_of, view in zip(total, views, strict=True)]
-    return [Rows(sum_of / len(templates), found) for sum_of in total]
+        bar.advance(len(words) * done)
+        for number, template in enumerate(templates[done:], start=done):
+            own = None if state is None else state / f"sentence-{number}"
+            made = read_words(encoder, words, templates=(template,), bar=bar, state=own, **how)
+            found = found & made[0].found
+            views = np.stack([view_of(rows) for rows in made])
+            total = views if total is None else total + views
+            so_far.save(number + 1, total, found)
+            if own is not None:
+                shutil.rmtree(own, ignore_errors=True)  # it is in the sum
+    assert total is not None
+    return [Rows(layer / np.float32(len(templates)), found) for layer in total]
+
+
+class SumSoFar:
+    """The sum over the sentences that were read, in a file: vectors of each sentence would be sixteen times as much."""
+
+    def __init__(self, folder: Path | None, identity: Sequence[Any], words: Sequence[str]) -> None:
+        self._words = len(words)
+        told = json.dumps([*identity, *words]).encode("utf-8", "surrogatepass")
+        self._path = None if folder is None else folder / f"{hashlib.blake2b(told, digest_size=12).hexdigest()}.npz"
+
+    def load(self) -> tuple[int, Floats | None, NDArray[np.bool_]]:
+        """How many sentences are in it, their sum (layers, words, d), and which words were found in all."""
+        if self._path is None or not self._path.exists():
+            return 0, None, np.ones(self._words, dtype=bool)
+        arrays, _ = files.load(self._path)
+        return int(arrays["done"]), arrays["total"], arrays["found"]
+
+    def save(self, done: int, total: Floats, found: NDArray[np.bool_]) -> None:
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            files.save(self._path, {"done": np.array(done), "total": total, "found": found})
 
 
 def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: BestSettings) -> Rows:

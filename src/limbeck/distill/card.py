@@ -20,8 +20,7 @@ METHOD_TEXTS = {
     "contexts": "Each vector is the mean of the texts that the word occurs in.",
     "principal": "Each vector is the first principal component (uncentered, oriented to the mean) of up to "
     "{max_contexts} occurrences of the word in the text, chosen by hash.",
-    "best": "Each vector puts together what the teacher makes of the word in sentences about nothing else, of the word "
-    "in its contexts, and of these contexts.{sentences}",
+    "best": "Each vector puts together what the teacher makes of {views}.{neighbours}{sentences}",
     "x2static": "Each vector was trained towards the teacher's vectors of the sentences that the word stands in, and "
     "away from those of others (X2Static, Gupta & Jaggi 2021).",
     "regression": "The vectors were trained so that their weighted mean over a sentence is the teacher's vector of it.",
@@ -30,6 +29,11 @@ METHOD_TEXTS = {
     "cbow": BASELINE.format("CBOW,"),
     "skipgram-ngrams": BASELINE.format("skip-gram with character n-grams,"),
     "cbow-ngrams": BASELINE.format("CBOW with character n-grams,"),
+}
+VIEWS = {  #: of the method best, by the setting that is its weight
+    "frames": "the word in sentences about nothing else",
+    "average": "the word in its contexts",
+    "contexts": "the texts that it occurs in",
 }
 ORIGINS = {
     "corpus": "made of the word's occurrences in the text",
@@ -215,16 +219,37 @@ def method_text(made: Distilled, settings: Mapping[str, Any]) -> str:
     special += ", special tokens in the mean" if settings.get("special_mean") else ""
     templates = [f"“{template.replace('{}', '…')}”" for template in settings.get("templates") or ()]
     frames = " and ".join(filter(None, [", ".join(templates[:-1]), *templates[-1:]]))
-    weight = (made.about.get("method_settings") or {}).get("frames")
+    own = made.about.get("method_settings") or {}
     return text.format(
         special=special,
         frames=frames,
-        sentences=f" The sentences: {frames}." if weight else "",
+        sentences=f" The sentences: {frames}." if own.get("frames") else "",
+        views=views_of(own),
+        neighbours=neighbours_of(made.about),
         contexts={"mean": "mean", "min": "least of each coordinate", "max": "greatest of each coordinate"}.get(
             settings.get("over_contexts", "mean"), "mean"
         ),
         max_contexts=settings.get("max_contexts"),
     )
+
+
+def views_of(own: Mapping[str, Any]) -> str:
+    """The views of the method best that count, in words."""
+    *others, last = [text for name, text in VIEWS.items() if own.get(name)] or VIEWS.values()
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def neighbours_of(about: Mapping[str, Any]) -> str:
+    """How far vectors were drawn to their neighbours, in a sentence; "" where they were not."""
+    weight = (about.get("method_settings") or {}).get("neighbours")
+    pull = about.get("neighbours_pull")  # of earlier runs nobody knows
+    if not weight or pull == 0:
+        return ""
+    text = " Each was then drawn towards the mean of the words nearest to it"
+    if pull is not None:
+        text += f", which counts {pull:.2g} beside the word itself"
+        text += f", less than the {weight:g} asked for since there are few words" if pull < weight else ""
+    return text + "."
 
 
 def text_of(told_text: Any) -> str:

@@ -109,7 +109,8 @@ def item_score(
     metric = next(iter(outcomes))
     main = estimates[metric, "mean", ""]
     kept = np.flatnonzero(~np.isnan(outcomes[metric]))
-    undefined = () if len(kept) else ("undefined: no item of the task has all its vectors",)
+    whose = f"undefined for {target}" if target else "undefined"
+    undefined = () if len(kept) else (f"{whose}: no item of the task has all its vectors",)
     return ItemScore(
         task=task,
         target=target,

@@ -69,7 +69,7 @@ def score_of(
         coverage=found.coverage,
         dropped={**pairs.dropped, **found.dropped},
         settings=found.settings,
-        notes=(*pairs.notes, *_undefined(estimates)),
+        notes=(*pairs.notes, *_undefined(estimates, name)),
         estimates=estimates,
         rows=kept,
         similarity=x,
@@ -86,11 +86,12 @@ def check_choices(pairs: Pairs, metric: Metric | None, aggregation: Aggregation)
     return metric
 
 
-def _undefined(estimates: Mapping[tuple[Metric, Aggregation, str], Estimate]) -> list[str]:
-    """Why correlations are NaN, in the whole and in subsets."""
+def _undefined(estimates: Mapping[tuple[Metric, Aggregation, str], Estimate], target: str) -> list[str]:
+    """Why a target's correlations are NaN, in the whole and in subsets."""
     notes = []
+    whose = f"undefined for {target}" if target else "undefined"
     for (metric, aggregation, subset), estimate in estimates.items():
         if (metric, aggregation) == ("spearman", "pooled") and np.isnan(estimate.value):
             why = "fewer than two pairs" if estimate.n < 2 else "all cosines or all gold scores are equal"
-            notes.append(f"undefined{f' in {subset}' if subset else ''}: {why}")
+            notes.append(f"{whose}{f' in {subset}' if subset else ''}: {why}")
     return notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from limbeck.reproduce.static_subjects import (
     METHODS,
     PARAGRAPH,
     READ_IN_PARAGRAPH,
-    SENT2VEC,
     SENTENCE,
     SKIPGRAM,
+    TRAINED,
     Parent,
 )
 
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Parents = Sequence[Parent]
-SHOWN = (AVERAGE, SENTENCE, PARAGRAPH, SKIPGRAM, CBOW, SENT2VEC)
+SHOWN = (AVERAGE, SENTENCE, PARAGRAPH, *TRAINED)
+FORM_OF = {SKIPGRAM: "skipgram", CBOW: "cbow"}  #: with n-grams: in the colour of the plain one, hollow
+COLOURED = tuple(name for name in SHOWN if name not in FORM_OF)
 CONTEXTS = {
     "sent2vec": "static\n(eq. 2)",
     "words": "all words\n(eq. 3)",
@@ -47,13 +49,14 @@ MOST_COLUMNS = 3
 def draw_similarity(parents: Parents, numbers: Parents) -> Figure:
     """Tables 3 and 6: every method on every set."""
     shown = _with(parents, "similarity")
-    looks = _looks(SHOWN)
+    looks = _looks(name for name in SHOWN if any(one.has(name) for one in shown))
+    grid = Grid(1, 7.6, [2.4] * max(len(shown), 1))
     figure, panels = lay_out(
         [],
         "Word similarity of static vectors",
-        "Spearman's correlation on the pairs that all vectors know, and the mean over the sets with its interval; the "
-        "average over contexts at its best layer.",
-        grid=_grid(len(shown), 2.6),
+        "Spearman's correlation on the pairs that all of them know, and the mean over the sets, with intervals; the "
+        "average over contexts at its best layer. Existing vectors are not drawn, since they know other pairs.",
+        grid=grid,
         panels=max(len(shown), 1),
         keys=[keys_of({METHODS[name]: look for name, look in looks.items()})],
     )
@@ -61,11 +64,11 @@ def draw_similarity(parents: Parents, numbers: Parents) -> Figure:
     values: list[Any] = []
     for axes, one in zip(panels, shown, strict=False):
         best = one.part("similarity").about.get("best_layer") or one.layers[-1]
-        columns = {name: _scores(one, name, best) for name in SHOWN}
+        columns = {name: _scores(one, name, best) for name in looks}
         values += _by_column(axes, columns, names, looks)
-        axes.set_xticks(range(len(names)), [*SETS.values(), "mean"], rotation=30, ha="right")
+        axes.set_xticks(range(len(names)), [*SETS.values(), "mean"])
         name_panel(axes, one.name)
-    _finish(panels, shown, values, "Spearman", "no word-similarity set was scored")
+    _finish(panels, grid, shown, values, "Spearman", "no word-similarity set was scored")
     return figure
 
 
@@ -110,7 +113,7 @@ def draw_size(parents: Parents, numbers: Parents) -> Figure:
     """Figure 1: scores by size of the text, a row of panels for each parent."""
     shown = _with(parents, "size")
     # in the colours and markers of the other figures; a curve of one size has a marker alone
-    looks = {method: line_of(SHOWN.index(method)) for method in (AVERAGE, PARAGRAPH)}
+    looks = {method: line_of(COLOURED.index(method)) for method in (AVERAGE, PARAGRAPH)}
     looks[PARAGRAPH] |= {"linestyle": (0, (4, 2))}
     grid = Grid(len(CURVES), 3.6, [2.2] * max(len(shown), 1))
     figure, panels = lay_out(
@@ -182,12 +185,14 @@ def draw_contexts(parents: Parents, numbers: Parents) -> Figure:
 def draw_classify(parents: Parents, numbers: Parents) -> Figure:
     """Table 4: macro-F1 a task."""
     shown = _with(parents, "classify")
-    looks = _looks(SHOWN)
+    there = {row["method"] for one in shown for row in one.part("classify").rows("scores")}
+    looks = _looks(name for name in SHOWN if name in there)
+    grid = _grid(len(shown), 2.6)
     figure, panels = lay_out(
         [],
         "Classification with static vectors",
         "Macro-F1 of a convolution on frozen word vectors, by task, with its interval over examples and runs.",
-        grid=_grid(len(shown), 2.6),
+        grid=grid,
         panels=max(len(shown), 1),
         keys=[keys_of({METHODS[name]: look for name, look in looks.items()})],
     )
@@ -197,12 +202,12 @@ def draw_classify(parents: Parents, numbers: Parents) -> Figure:
         names = list(dict.fromkeys(row["task"] for row in scores))
         told = [{**row, "set": row["task"], "value": row["f1"], "low": row["f1_low"], "high": row["f1_high"]}
                 for row in scores]  # fmt: skip
-        columns = {name: [row for row in told if row["method"] == name] for name in SHOWN}
+        columns = {name: [row for row in told if row["method"] == name] for name in looks}
         values += _by_column(axes, columns, names, looks)
         axes.set_xticks(range(len(names)), ["mean" if name == MEAN else name.upper() for name in names],
                         rotation=30, ha="right")  # fmt: skip
         name_panel(axes, one.name)
-    _finish(panels, shown, values, "macro-F1", "nothing was classified")
+    _finish(panels, grid, shown, values, "macro-F1", "nothing was classified")
     return figure
 
 
@@ -211,10 +216,11 @@ def _by_column(
 ) -> list[Any]:
     """A point a method in each column, side by side; what was drawn."""
     there = [name for name, rows in columns.items() if rows]
+    step = 0.8 / max(len(there), 6)  # of a column, whose width is 1
     values: list[Any] = []
     for at, name in enumerate(there):
         rows = [row for row in columns[name] if row["set"] in names]
-        x = np.array([names.index(row["set"]) for row in rows]) + 0.13 * (at - (len(there) - 1) / 2)
+        x = np.array([names.index(row["set"]) for row in rows]) + step * (at - (len(there) - 1) / 2)
         _points(axes, x, rows, looks[name], name)
         values += [[row[key] for row in rows] for key in ("value", "low", "high")]
     axes.axvline(len(names) - 1.5, color=QUIET, linewidth=0.7)
@@ -232,11 +238,14 @@ def _column(rows: Sequence[Row], name: str) -> Any:
     return np.array([row[name] for row in rows], dtype=np.float64)
 
 
-def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    return {
-        name: {"color": COLOURS[at], "marker": MARKERS[at], "linestyle": "", "markersize": 5.0, "zorder": 4}
-        for at, name in enumerate(names)
-    }
+def _looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    looks: dict[str, dict[str, Any]] = {}
+    for name in names:
+        at = COLOURED.index(FORM_OF.get(name, name))
+        looks[name] = {"color": COLOURS[at], "marker": MARKERS[at], "linestyle": "", "markersize": 5.0, "zorder": 4}
+        if name in FORM_OF:
+            looks[name]["markerfacecolor"] = "white"
+    return looks
 
 
 def _scores(one: Parent, method: str, best: str) -> list[Row]:
@@ -255,17 +264,17 @@ def _grid(count: int, height: float) -> Grid:
     return Grid(columns, 5.6 if columns == 1 else 3.7 if columns == 2 else 3.2, [height] * rows)
 
 
-def _finish(panels: Sequence[Axes], shown: Sequence[Parent], values: Sequence[Any], label: str, nothing: str) -> None:
+def _finish(
+    panels: Sequence[Axes], grid: Grid, shown: Sequence[Parent], values: Sequence[Any], label: str, nothing: str
+) -> None:
     """The same scale for all parents, so that they can be compared."""
     for axes, _ in zip(panels, shown, strict=False):
         limits(axes, values or [[np.nan]], zero=False)
     if not shown:
         panels[0].text(0.5, 0.5, nothing, transform=panels[0].transAxes, ha="center", va="center", color=QUIET)
         panels[0].set_xticks([])
-    columns = min(max(len(shown), 1), MOST_COLUMNS)
-    for at, axes in enumerate(panels):
-        if at % columns == 0:
-            axes.set_ylabel(label)
+    for axes in panels[:: grid.columns]:
+        axes.set_ylabel(label)
 
 
 def _short(words: int) -> str:

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from limbeck.corpus.sample import LICENCE, SAMPLE
-from limbeck.distill.methods import METHODS, in_order
-from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import tells_case
 from limbeck.encoders.miniatures import is_miniature, miniature_folder
 from limbeck.encoders.protocol import Encoder
 from limbeck.seeds import hash_text
-from limbeck.stream import Plan, Source
+from limbeck.stream import Source
 
 
 @dataclass(frozen=True)
@@ -109,26 +105,3 @@ def licence_of(model: str) -> str | None:
         return None
     found = re.search(r"^licen[cs]e:[ \t]*(\S.*)$", text, re.MULTILINE)
     return found.group(1).strip() if found else None
-
-
-def needs(subject: Subject, plan: Plan, settings: DistillSettings) -> tuple[int, int, int]:
-    """Bytes of memory beside the model, of disk while the run goes on, and of disk for what it leaves.
-
-    Methods that train say for themselves what they take.
-    """
-    words, layers, dim = len(plan.vocabulary), len(subject.layers), subject.dim
-    listed = len(subject.only or plan.vocabulary.words) + len(subject.also)
-    table = layers * listed * dim
-    memory = state = disk = 0
-    width = {"float32": 4, "float16": 2, "int8": 1}[settings.keep]
-    for name in in_order(settings):
-        if name == "average":
-            held = layers * words * dim * (8 if settings.over_contexts == "mean" else 4)
-        elif name == "principal":
-            held = layers * dim * 4 * int(np.minimum(plan.vocabulary.counts, settings.max_contexts).sum())
-        else:
-            held = table * 4
-        memory += held + table * 8
-        state += held
-        disk += (table if name in settings.methods else 0) * width // (1 if not METHODS[name].one_layer else layers)
-    return memory, state, disk

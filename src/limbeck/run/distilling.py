@@ -26,6 +26,7 @@ from limbeck.distill.methods import (
     start_of,
     templates_of,
 )
+from limbeck.distill.neighbours import pull_of
 from limbeck.distill.predicting import FITTED, LEAST, Ridge
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
@@ -115,15 +116,34 @@ class Distillation:
             company=COMPANY if any(METHODS[name].compose for name in needed) else 0,
             to_fit_on=FITTED if predicted else 0,
         )
-        if saved and known is None:
-            saved.save_plan(plan)
+        # before the plan is kept: with the settings that help instead, nobody could go on with it
         if not self.listed.shown:
             raise LimbeckError(
                 f"at least one word must occur {settings.min_count} times; of {plan.types:,} words in {plan.texts:,} "
                 "texts none does: lower --min-count or give more text."
             )
+        if lacking := self.without_words(plan):
+            raise LimbeckError(
+                f"at least one word must be in the text for {', '.join(lacking)}; of {self.listed.shown:,} none is: "
+                "check --words and --case."
+            )
+        if saved and known is None:
+            saved.save_plan(plan)
         self.plan = plan
         return plan
+
+    def without_words(self, plan: Plan) -> list[str]:
+        """The methods that would have no vector at all, since the text has none of the words that are asked for."""
+        if (self.listed.rows[: self.listed.shown] >= 0).any():
+            return []
+        lacking = []
+        for name in self.settings.methods:
+            made_of = parts_of(name, self.settings) or (name,)
+            reads = any(METHODS[part].alone is None for part in made_of)
+            untrained = METHODS[name].untaught and not len(plan.vocabulary)
+            if reads and (self.settings.unseen == "drop" or untrained):
+                lacking.append(name)
+        return lacking
 
     def make(self, name: str) -> None:
         """The vectors of a method, of every word of the list."""
@@ -295,6 +315,9 @@ class Distillation:
         }
         if name in self.trained:
             about["training"] = {**self.trained[name].about, "losses": list(self.trained[name].losses)}
+        if weight := about["method_settings"].get("neighbours"):
+            words = int(self.rows[name][-1].found.sum())
+            about["neighbours_pull"] = pull_of(weight, words) if words > 1 else 0.0  # one word has no neighbour
         return about
 
     def completed(self, name: str, layer: str, rows: Rows) -> Completed:

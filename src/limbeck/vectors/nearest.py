@@ -37,8 +37,7 @@ def nearest_rows(
     are not to be found: one row of numbers a query, negative numbers name none. Of equal cosines the earlier row
     comes first. Where fewer than k rows are left, and for a query of zeros, the row is −1 and the cosine NaN.
     """
-    if k < 1:
-        raise UsageError(f"k must be at least 1, got {k}.")
+    check_number("k", k)
     queries = np.asarray(queries)
     if queries.ndim != 2 or queries.shape[1] != unit.shape[1]:
         raise InputError(
@@ -71,6 +70,12 @@ def nearest_rows(
         rows[start : start + step, :some] = np.where(there, best, -1)
         cosines[start : start + step, :some] = np.where(there, values, np.nan)
     return rows, cosines
+
+
+def check_number(name: str, value: Any) -> None:
+    """Refuse what is no number of rows to find."""
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise UsageError(f"{name} must be a whole number, at least 1; got {value!r}.")
 
 
 def highest(values: Floats, k: int) -> tuple[Ints, Floats]:

@@ -16,7 +16,7 @@ from limbeck.remote import brought
 from limbeck.shown import Tabular
 from limbeck.vectors import exports, facts, formats, models
 from limbeck.vectors.gather import DUPLICATE, Floats, Table
-from limbeck.vectors.nearest import Ints, nearest_rows, unit_rows
+from limbeck.vectors.nearest import Ints, check_number, nearest_rows, unit_rows
 from limbeck.vectors.sentences import Case, Weighting, text_vectors
 
 SHOWN_WITH_NEIGHBORS = 200_000  #: words above which a notebook would wait for their neighbours
@@ -222,6 +222,7 @@ class StaticVectors(Tabular):
         Each is scaled to length 1 before they are summed. Words that were given are left out, and so are zero
         vectors, which have no cosine.
         """
+        check_number("topn", topn)
         plus, minus = as_queries(positive), as_queries(negative)
         if not plus and not minus:
             raise UsageError("A word or a vector is needed, got none.")
@@ -230,8 +231,7 @@ class StaticVectors(Tabular):
             for one in several:
                 query += sign * self._query(one).astype(np.float64)
         given = [self.index(one) for one in (*plus, *minus) if isinstance(one, str)]
-        most = min(topn, max(1, len(self))) if topn > 0 else topn
-        rows, cosines = self.nearest(query[None], k=most, exclude=[given])
+        rows, cosines = self.nearest(query[None], k=min(topn, max(1, len(self))), exclude=[given])
         return [(self._words[row], float(value)) for row, value in zip(rows[0], cosines[0], strict=True) if row >= 0]
 
     def analogy(self, a: str, b: str, c: str, topn: int = 1) -> list[tuple[str, float]]:

@@ -1,0 +1,57 @@
+"""What the card says was done is what was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limbeck.distill import Distilled
+from limbeck.distill.best import FRAMES, BestSettings
+from limbeck.distill.card import card
+from limbeck.run.distilling import plainly
+from limbeck.vectors import StaticVectors
+
+FRAMED = "the word in sentences about nothing else"
+USED = "the word in its contexts"
+ABOUT = "the texts that it occurs in"
+
+
+def card_of(pull: float | None = None, **own: float) -> str:
+    about: dict[str, Any] = {"settings": {"templates": FRAMES}, "method_settings": plainly(BestSettings(**own))}
+    if pull is not None:
+        about["neighbours_pull"] = pull
+    vectors = StaticVectors(["tea", "night"], np.eye(2))
+    return card(Distilled(vectors, "best", "1", np.array([3, 2]), ["corpus", "corpus"], about), dtype="float32")
+
+
+@pytest.mark.parametrize(
+    ("own", "told", "untold"),
+    [
+        ({}, f"makes of {FRAMED}, {USED} and {ABOUT}.", ()),
+        ({"frames": 0.0}, f"makes of {USED} and {ABOUT}.", (FRAMED, "The sentences:")),
+        ({"average": 0.0, "contexts": 0.0}, f"makes of {FRAMED}.", (USED, ABOUT)),
+        ({"contexts": 0.0}, f"makes of {FRAMED} and {USED}.", (ABOUT,)),
+    ],
+)
+def test_only_views_that_count_are_named(own: dict[str, float], told: str, untold: tuple[str, ...]):
+    found = card_of(**own)
+    assert told in found
+    assert not [part for part in untold if part in found]
+
+
+def test_how_far_vectors_were_drawn_is_told():
+    among_few = card_of(pull=0.042625)
+    assert "drawn towards the mean of the words nearest to it, which counts 0.043 beside the word itself" in among_few
+    assert "less than the 0.5 asked for" in among_few
+    among_many = card_of(pull=0.5)
+    assert "which counts 0.5 beside the word itself." in among_many
+    assert "less than" not in among_many
+
+
+def test_vectors_that_were_not_drawn_are_not_said_to_be():
+    assert "drawn" not in card_of(neighbours=0.0)
+    assert "drawn" not in card_of(pull=0.0)  # a single word has no neighbour
+    unknown = card_of()  # of a run that did not tell
+    assert "nearest to it." in unknown
