@@ -11,6 +11,7 @@ import random
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -167,15 +168,12 @@ def test_bytes_before_the_range_are_not_read(tmp_path: Path, monkeypatch: pytest
 def test_lines_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A document may begin within a line that is too long for one; there is no mark, and nothing is lost."""
     monkeypatch.setattr(documents, "_cut", lambda line, limit, real=documents._cut: real(line, 500))
-    monkeypatch.setattr(documents, "bounded_lines", documents.bounded_lines)
     rng = random.Random(2)
     text = "\n".join(" ".join(words(rng) for _ in range(rng.choice([1, 1, 40]))) for _ in range(120))
     (tmp_path / "text").write_text(text, encoding="utf-8")
 
-    def short(stream: io.TextIOBase, first: int = 1) -> Iterator[tuple[int, str]]:
-        return documents.bounded_lines(stream, first, limit=500)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(readers, "bounded_lines", short)
+    for name in ("bounded_lines", "bounded_runs"):
+        monkeypatch.setattr(readers, name, partial(getattr(documents, name), limit=500))
     for format in ("words", "prose"):
         check(Corpus(tmp_path / "text", format=format), least=3)
 

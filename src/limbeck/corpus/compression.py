@@ -264,4 +264,5 @@ class _Counting(io.RawIOBase):
 
 
 def _line_ends(block: bytes) -> int:
-    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
+    returns = block.count(b"\r")
+    return block.count(b"\n") + (returns - block.count(b"\r\n") if returns else 0)  # few files have any

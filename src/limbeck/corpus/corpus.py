@@ -334,7 +334,7 @@ def _documents_of(sentences: Iterable[Sequence[str] | Sentence]) -> Iterator[tup
     number = 1
     for document, lines in runs:
         if document is None:
-            yield from grouped(enumerate(lines, number))
+            yield from grouped([(number, lines)])
         else:
             yield number, tuple(lines)
         number += len(lines)

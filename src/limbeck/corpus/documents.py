@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Protocol, runtime_checkable
 
@@ -58,26 +59,33 @@ class FileFormat(Parser, Protocol):
         """(first row number, one string a row) of each document, from row `first` on."""
 
 
-def bounded_lines(stream: IO[str], first: int = 1, *, limit: int = LINE_CHARACTERS) -> Iterator[tuple[int, str]]:
-    """(line number, line without its end); a line of more than `limit` characters comes in several parts.
+def bounded_runs(stream: IO[str], first: int = 1, *, limit: int = LINE_CHARACTERS) -> Iterator[tuple[int, list[str]]]:
+    """Lines without their ends, as they come: number of the first, and some that follow each other.
 
-    A part ends at the last blank before the limit, so that no word is cut (unless one fills the whole part).
+    A line of more than `limit` characters comes in several parts, each a run of its own. A part ends at the last blank
+    before the limit, so that no word is cut (unless one fills the whole part).
     """
     number = first
     held = ""
     while block := stream.read(BLOCK_CHARACTERS):
         *lines, held = (held + block).split("\n")
-        for line in lines:
-            for part in _cut(line, limit) if len(line) > limit else (line,):
-                yield number, part
-            number += 1
+        if lines and max(map(len, lines)) > limit:
+            for at, line in enumerate(lines, number):
+                yield from ((at, [part]) for part in _cut(line, limit))
+        elif lines:
+            yield number, lines
+        number += len(lines)
         if len(held) > limit:  # a line without an end in sight
             *parts, held = _cut(held, limit)
-            for part in parts:
-                yield number, part
+            yield from ((number, [part]) for part in parts)
     if held:
-        for part in _cut(held, limit):
-            yield number, part
+        yield from ((number, [part]) for part in _cut(held, limit))
+
+
+def bounded_lines(stream: IO[str], first: int = 1, *, limit: int = LINE_CHARACTERS) -> Iterator[tuple[int, str]]:
+    """(line number, line without its end), as `bounded_runs` gives them."""
+    for number, lines in bounded_runs(stream, first, limit=limit):
+        yield from enumerate(lines, number)
 
 
 def whole_lines(stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, str]]:
@@ -111,16 +119,28 @@ def _cut(line: str, limit: int) -> Iterator[str]:
     yield line
 
 
-def grouped(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Documents of a fixed number of lines (or characters, where lines are very long)."""
+def grouped(runs: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Documents of a fixed number of lines (or characters, where lines are very long), of runs of lines.
+
+    Runs, because a text of short lines is read as fast as they are cut, not as fast as a loop goes over them.
+    """
     first, group, size = 1, list[str](), 0
-    for number, line in lines:
-        if not group:
-            first = number
-        group.append(line)
-        size += len(line)
-        if len(group) >= DOCUMENT_LINES or size >= DOCUMENT_CHARACTERS:
-            yield first, tuple(group)
-            group, size = [], 0
+    for number, lines in runs:
+        at = 0
+        while at < len(lines):
+            if not group:
+                first = number + at
+            some = lines[at : at + DOCUMENT_LINES - len(group)]
+            more = sum(map(len, some))
+            if size + more >= DOCUMENT_CHARACTERS:
+                reached = accumulate(map(len, some), initial=size)
+                some = some[: next(place for place, far in enumerate(reached) if far >= DOCUMENT_CHARACTERS)]
+                more = sum(map(len, some))
+            group += some
+            size += more
+            at += len(some)
+            if len(group) >= DOCUMENT_LINES or size >= DOCUMENT_CHARACTERS:
+                yield first, tuple(group)
+                group, size = [], 0
     if group:
         yield first, tuple(group)

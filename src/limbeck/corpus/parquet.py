@@ -45,7 +45,7 @@ class Parquet:
                 columns, words = self._choose(file.schema_arrow, source)
                 rows = self._rows(file, columns, first)
                 if words:
-                    yield from grouped((row, _line("words", value)) for row, value in rows if value)
+                    yield from grouped((row, [_line("words", value)]) for row, value in rows if value)
                     return
                 for row, value in rows:
                     if value and not value.isspace():

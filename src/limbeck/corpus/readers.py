@@ -11,6 +11,7 @@ from limbeck.corpus.documents import (
     DOCUMENT_LINES,
     RawDocument,
     bounded_lines,
+    bounded_runs,
     grouped,
 )
 from limbeck.corpus.segment import split_paragraphs, splitter_for
@@ -23,7 +24,7 @@ class Words:
     """One sentence a line, words parted by blanks. 1,000 lines are a document; an empty line ends a paragraph."""
 
     def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
-        return grouped(bounded_lines(stream, first))
+        return grouped(bounded_runs(stream, first))
 
     def parse(self, document: RawDocument) -> Iterable[Sentence]:
         index = paragraph = 0

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import IO
 
-from limbeck.corpus.documents import RawDocument, bounded_lines, grouped
+from limbeck.corpus.documents import RawDocument, bounded_runs, grouped
 from limbeck.corpus.units import Sentence
 
 MARKED = re.compile(r"@(.+)@(?:-(\S+))?$")  #: @apple@ or @apple@-organization
@@ -20,7 +20,7 @@ class WikiPse:
     """
 
     def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
-        return grouped(bounded_lines(stream, first))
+        return grouped(bounded_runs(stream, first))
 
     def parse(self, document: RawDocument) -> Iterator[Sentence]:
         index = 0
