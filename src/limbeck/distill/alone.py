@@ -145,8 +145,7 @@ class _Part:
 
     def __init__(self, folder: Path | None, identity: list[Any], start: int, words: list[str]) -> None:
         self.start, self.words = start, words
-        told = json.dumps([*identity, start, words]).encode("utf-8", "surrogatepass")
-        self._path = None if folder is None else folder / f"{hashlib.blake2b(told, digest_size=12).hexdigest()}.npz"
+        self._path = None if folder is None else _file_of(folder, [*identity, start, words])
         self.known = self._path is not None and self._path.exists()
 
     def load(self) -> Vectors:
@@ -158,3 +157,32 @@ class _Part:
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             files.save(self._path, {"vectors": made[0].numpy(), "found": made[1]})
+
+
+class SumSoFar:
+    """The sum over sentences that all words were read in, in a file: each sentence's own would take many times more.
+
+    See `limbeck.distill.best.frames_vectors`, where a sentence's vectors are centered before they are added.
+    """
+
+    def __init__(self, folder: Path | None, identity: Sequence[Any], words: Sequence[str]) -> None:
+        self._words = len(words)
+        self._path = None if folder is None else _file_of(folder, [*identity, *words])
+
+    def load(self) -> tuple[int, NDArray[np.float32] | None, NDArray[np.bool_]]:
+        """How many sentences are in it, their sum (layers, words, d), and which words were found in all."""
+        if self._path is None or not self._path.exists():
+            return 0, None, np.ones(self._words, dtype=bool)
+        arrays, _ = files.load(self._path)
+        return int(arrays["done"]), arrays["total"], arrays["found"]
+
+    def save(self, done: int, total: NDArray[np.float32], found: NDArray[np.bool_]) -> None:
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            files.save(self._path, {"done": np.array(done), "total": total, "found": found})
+
+
+def _file_of(folder: Path, identity: Sequence[Any]) -> Path:
+    """A file that is named after all that decides what is in it."""
+    told = json.dumps(identity).encode("utf-8", "surrogatepass")
+    return folder / f"{hashlib.blake2b(told, digest_size=12).hexdigest()}.npz"

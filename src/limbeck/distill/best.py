@@ -19,8 +19,6 @@ averages over about three contexts a word.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck import state as files
-from limbeck.distill.alone import read_words, reads_pieces
+from limbeck.distill.alone import SumSoFar, read_words, reads_pieces
 from limbeck.distill.axes import principal_axes
 from limbeck.distill.neighbours import draw_to_neighbours
 from limbeck.distill.rows import Rows
@@ -45,7 +42,7 @@ Floats = NDArray[np.float32]
 
 FEW = 100  #: words whose mean would be the words themselves, not what they share with others
 BLOCK = 8192  #: rows that are taken at once
-LARGE = 1e6  #: more than any weight or count of occurrences that makes sense
+LARGE = 1_000_000  #: more than any weight or count of occurrences that makes sense
 
 FRAMES = (
     "the concept of {}.",
@@ -85,8 +82,8 @@ class BestSettings:
 
     def __post_init__(self) -> None:
         for name in ("frames", "average", "contexts", "evidence", "neighbours"):
-            if not 0 <= getattr(self, name) < LARGE:
-                raise UsageError(f"{name} must be a number from 0 to {LARGE:g}; got {getattr(self, name)}.")
+            if not 0 <= getattr(self, name) <= LARGE:
+                raise UsageError(f"{name} must be a number from 0 to {LARGE:,}; got {getattr(self, name)}.")
         if not self.frames + self.average + self.contexts:
             raise UsageError("frames, average and contexts cannot all be 0.")
         if self.dim is not None and self.dim < 1:
@@ -131,27 +128,6 @@ def frames_vectors(
                 shutil.rmtree(own, ignore_errors=True)  # it is in the sum
     assert total is not None
     return [Rows(layer / np.float32(len(templates)), found) for layer in total]
-
-
-class SumSoFar:
-    """The sum over the sentences that were read, in a file: vectors of each sentence would be sixteen times as much."""
-
-    def __init__(self, folder: Path | None, identity: Sequence[Any], words: Sequence[str]) -> None:
-        self._words = len(words)
-        told = json.dumps([*identity, *words]).encode("utf-8", "surrogatepass")
-        self._path = None if folder is None else folder / f"{hashlib.blake2b(told, digest_size=12).hexdigest()}.npz"
-
-    def load(self) -> tuple[int, Floats | None, NDArray[np.bool_]]:
-        """How many sentences are in it, their sum (layers, words, d), and which words were found in all."""
-        if self._path is None or not self._path.exists():
-            return 0, None, np.ones(self._words, dtype=bool)
-        arrays, _ = files.load(self._path)
-        return int(arrays["done"]), arrays["total"], arrays["found"]
-
-    def save(self, done: int, total: Floats, found: NDArray[np.bool_]) -> None:
-        if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            files.save(self._path, {"done": np.array(done), "total": total, "found": found})
 
 
 def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: BestSettings) -> Rows:

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from limbeck.stream.progress import Progress
+from limbeck.vectors.nearest import unit_rows
 
 Floats = NDArray[np.float32]
 
@@ -45,6 +46,7 @@ def draw_to_neighbours(
 
     A row's direction becomes that of u + weight · m, both of length 1: u its own, m of the mean. The row itself is left
     out, and so are rows that are the same but for rounding: Tea beside tea has nothing to add. Rows of zeros stay.
+    `limbeck.vectors.nearest` finds nearest rows too, on the host; these are found where the teacher was.
     """
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     there = np.flatnonzero(lengths[:, 0] > 0)
@@ -53,7 +55,7 @@ def draw_to_neighbours(
     nearest = min(nearest, len(candidates) - 1)
     if not weight or nearest < 1:
         return matrix
-    units = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
+    units = unit_rows(matrix)
     known = torch.from_numpy(units[candidates]).to(device)
     place = np.full(len(matrix), -1)  # of a row among the candidates
     place[candidates] = np.arange(len(candidates))

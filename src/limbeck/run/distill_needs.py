@@ -65,11 +65,9 @@ def needs(subject: Subject, plan: Plan | None, settings: DistillSettings, *, lis
                 filled = sums * (4 if name == "average" and settings.over_contexts != "mean" else 8)
             kept, state = kept + filled + 8 * table, state + filled
         elif method.alone is not None:
-            # of several sentences their sum, a new one while the old is there, and the sentence that is read
-            kept, state = (
-                kept + 4 * table,
-                state + 4 * table * (3 if name == "frames" else sentences_of(name, settings)),
-            )
+            kept += 4 * table
+            # frames: the sum of sentences, a new one while the old is there, and the sentence that is read
+            state += 4 * table * (3 if name == "frames" else sentences_of(name, settings))
             room = max(room, READING * table)
         elif method.compose is not None:
             kept, room = kept + 4 * one, max(room, COMPOSING * one)
