@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import limbeck as lb
-from limbeck.distill.best import FEW, BestSettings, best_rows, frames_vectors, principal, view_of
+from limbeck.distill.best import FEW, BestSettings, best_rows, frames_vectors, view_of
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.errors import UsageError
@@ -36,51 +37,59 @@ def unit(x: np.ndarray) -> np.ndarray:
     return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
-def test_the_cosine_is_the_weighted_mean_of_the_cosines_of_the_views(parts, counts):
-    settings = BestSettings(frames=1.0, average=0.5, contexts=0.25, evidence=7.0, dim=3 * DIM)
+def test_views_are_added_up_where_they_are_nearest_to_the_first(parts, counts):
+    """Against scipy's rotation, word by word."""
+    settings = BestSettings(frames=1.0, average=0.5, contexts=0.25, evidence=7.0)
     made = best_rows(parts, counts, settings)
     assert made.found.all()
-    for a, b in ((20, 30), (40, 299), (3, 50), (3, 4)):
-        total, lengths = 0.0, np.zeros(2)
-        for name, weight in (("frames", 1.0), ("average", 0.5), ("contexts", 0.25)):
-            rows = parts[name]
-            mean = rows.matrix[rows.found].mean(axis=0)
-            weights = np.array([weight if name == "frames" else weight * counts[i] / (counts[i] + 7.0) for i in (a, b)])
-            lengths += weights
-            if weights.all():
-                x, y = unit(rows.matrix[a] - mean), unit(rows.matrix[b] - mean)
-                total += float(x @ y) * np.sqrt(weights.prod())
-        wanted = total / np.sqrt(lengths.prod())
-        assert unit(made.matrix[a]) @ unit(made.matrix[b]) == pytest.approx(wanted, abs=1e-5)
+    trust = (counts / (counts + 7.0))[:, None]
+    views = {}
+    for name, rows in parts.items():
+        there = rows.found[:, None]
+        views[name] = np.where(there, unit(rows.matrix - rows.matrix[rows.found].mean(axis=0)), 0)
+    wanted = views["frames"].copy()
+    for name, weight in (("average", 0.5), ("contexts", 0.25)):
+        turn, _ = scipy.linalg.orthogonal_procrustes(trust * views[name], views["frames"])
+        wanted += weight * trust * (views[name] @ turn)
+    np.testing.assert_allclose(made.matrix, unit(wanted), atol=1e-5)
+
+
+def test_views_that_are_the_same_but_for_a_rotation_agree(parts, counts):
+    """Then every word has the vector of its frames, however much its other views count, the text's words and others."""
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(DIM, DIM)))[0]
+    found = counts > 0
+    frames = Rows.of(parts["frames"].matrix - parts["frames"].matrix[found].mean(axis=0))
+    same = {"frames": frames, "average": Rows(frames.matrix @ turn, found), "contexts": Rows(frames.matrix, found)}
+    made = best_rows(same, counts, BestSettings(average=3.0))
+    np.testing.assert_allclose(made.matrix, unit(frames.matrix), atol=0.05)  # the mean of all is not quite 0
 
 
 def test_a_word_that_the_text_does_not_have_is_its_frames_alone(parts, counts):
-    made = best_rows(parts, counts, BestSettings(dim=3 * DIM))
-    frames = parts["frames"].matrix - parts["frames"].matrix.mean(axis=0)
-    wanted = unit(frames[3]) @ unit(frames[7])
-    assert unit(made.matrix[3]) @ unit(made.matrix[7]) == pytest.approx(wanted, abs=1e-5)
+    made = best_rows(parts, counts, BestSettings())
+    frames = unit(parts["frames"].matrix - parts["frames"].matrix.mean(axis=0))
+    np.testing.assert_allclose(made.matrix[:10], frames[:10], atol=1e-5)
 
 
 def test_a_view_of_weight_0_does_not_count(parts, counts):
     alone = best_rows(parts, counts, BestSettings(average=0, contexts=0))
     frames = unit(parts["frames"].matrix - parts["frames"].matrix.mean(axis=0))
-    cosines = unit(alone.matrix) @ unit(alone.matrix).T
-    np.testing.assert_allclose(cosines, frames @ frames.T, atol=1e-5)
+    np.testing.assert_allclose(alone.matrix, frames, atol=1e-5)
 
 
-def test_principal_directions_are_those_of_an_svd(parts):
-    views = [view_of(rows) for rows in parts.values()]
-    made = principal(views, 5)
-    _, values, right = np.linalg.svd(np.concatenate(views, axis=1), full_matrices=False)
-    np.testing.assert_allclose(np.linalg.norm(made, axis=0), values[:5], rtol=1e-5)
-    directions = right[:5] * np.sign(right[np.arange(5), np.abs(right[:5]).argmax(axis=1)])[:, None]
-    np.testing.assert_allclose(made, np.concatenate(views, axis=1) @ directions.T, atol=1e-4)
+def test_without_frames_the_space_is_that_of_the_average(parts, counts):
+    made = best_rows(parts, counts, BestSettings(frames=0, contexts=0))
+    np.testing.assert_array_equal(made.found, counts > 0)
+    average = parts["average"].matrix[10:]
+    np.testing.assert_allclose(made.matrix[10:], unit(average - average.mean(axis=0)), atol=1e-5)
 
 
-def test_more_dimensions_than_there_are_give_zeros(parts):
-    made = principal([view_of(parts["frames"])], DIM + 2)
-    assert made.shape == (WORDS, DIM + 2)
-    assert not made[:, DIM:].any()
+def test_fewer_dimensions_are_principal_ones(parts, counts):
+    whole = best_rows(parts, counts, BestSettings()).matrix
+    made = best_rows(parts, counts, BestSettings(dim=3)).matrix
+    _, values, right = np.linalg.svd(whole, full_matrices=False)
+    np.testing.assert_allclose(np.linalg.norm(made, axis=0), values[:3], rtol=1e-5)
+    directions = right[:3] * np.sign(right[np.arange(3), np.abs(right[:3]).argmax(axis=1)])[:, None]
+    np.testing.assert_allclose(made, whole @ directions.T, atol=1e-4)
 
 
 def test_a_handful_of_words_is_not_centered():

@@ -8,13 +8,15 @@ Three views of a word, each weak where another is strong:
             was seen a few times.
 - contexts  the mean vector of the texts that it occurs in: topic, more than meaning.
 
-Each view is centered and made of unit length; the three are put side by side, each times the square root of its weight,
-so that the cosine of two words is the weighted mean of their cosines in the three views; and principal components bring
-that back to the teacher's dimension. The two views of the text weigh n / (n + `evidence`) of their weight for a word
-seen n times. Last, every vector is drawn towards those of its nearest words (`limbeck.distill.neighbours`).
+Each view is centered and made of unit length; the others are rotated onto the first (orthogonal Procrustes, which
+changes no cosine within a view), and the weighted sum of the three is the word's vector. In one space a word that the
+text lacks stands beside one that it has, and what one view says of a word is compared with what another says of the
+next; side by side, in a space each, a view that a word lacks would make all its cosines smaller. The two views of the
+text weigh n / (n + `evidence`) of their weight for a word seen n times. Last, every vector is drawn towards those of
+its nearest words (`limbeck.distill.neighbours`).
 
 The weights were chosen on MTurk-287, MTurk-771 and MEN with two teachers (docs/best.md), and `evidence` there too, with
-averages over about three contexts a word.
+averages over at most three contexts a word.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError
 from limbeck.stream.progress import Progress
 from limbeck.stream.workers import Workers
+from limbeck.vectors.nearest import unit_rows
 
 Floats = NDArray[np.float32]
 
@@ -75,8 +78,8 @@ class BestSettings:
 
     frames: float = 1.0
     average: float = 0.5
-    contexts: float = 0.2
-    evidence: float = 7.0
+    contexts: float = 0.3
+    evidence: float = 2.0
     neighbours: float = 0.5
     dim: int | None = None
 
@@ -131,18 +134,33 @@ def frames_vectors(
 
 
 def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: BestSettings) -> Rows:
-    """The views side by side, brought to one space of the teacher's dimension."""
+    """The sum of the views, each rotated onto the first, of unit length, in the teacher's dimension or less."""
     trust = counts / (counts + settings.evidence) if settings.evidence else (counts > 0).astype(np.float64)
     found = np.zeros(len(counts), dtype=bool)
-    views: list[Floats] = []
-    for name, rows in parts.items():
-        weight = getattr(settings, name)
-        if weight:
-            scale = np.sqrt(weight * (trust if name != "frames" else np.ones(len(counts))))
-            views.append(view_of(rows) * scale[:, None].astype(np.float32))
-            found |= rows.found
-    dim = settings.dim or next(iter(parts.values())).matrix.shape[1]
-    return Rows(principal(views, dim), found)
+    total = np.zeros_like(next(iter(parts.values())).matrix, dtype=np.float32)
+    onto: Floats | None = None
+    for name in best_parts(settings):
+        rows = parts[name]
+        view = view_of(rows)
+        if onto is None:
+            onto = view
+        else:
+            view = rotated(view, onto, trust)
+        weights = getattr(settings, name) * (trust if name != "frames" else np.ones(len(counts)))
+        total += view * weights[:, None].astype(np.float32)
+        found |= rows.found
+    made: Floats = unit_rows(total)
+    return Rows(principal(made, settings.dim) if settings.dim else made, found)
+
+
+def rotated(view: Floats, onto: Floats, weights: NDArray[np.float64]) -> Floats:
+    """The view turned as a whole so that its rows come as near to those of another as they can (Schönemann 1966)."""
+    products = np.zeros((view.shape[1], onto.shape[1]))
+    for block in _blocks(view):
+        products += (view[block] * weights[block, None]).T @ onto[block].astype(np.float64)
+    left, _, right = np.linalg.svd(products)
+    turned: Floats = view @ (left @ right).astype(np.float32)
+    return turned
 
 
 def drawn_rows(rows: Rows, counts: NDArray[np.int64], settings: BestSettings, *, device: str, progress: bool) -> Rows:
@@ -159,25 +177,19 @@ def view_of(rows: Rows) -> Floats:
     x = np.where(rows.found[:, None], rows.matrix, 0).astype(np.float32)
     if rows.found.sum() >= FEW:
         x[rows.found] -= x[rows.found].mean(axis=0, dtype=np.float64)
-    norms = np.linalg.norm(x, axis=1, keepdims=True)
-    unit: Floats = np.divide(x, norms, out=np.zeros_like(x), where=norms > 0)
-    return unit
+    return unit_rows(x)
 
 
-def principal(views: Sequence[Floats], dim: int) -> Floats:
-    """The coordinates of the views, side by side, along their `dim` first principal directions through 0.
-
-    These keep products best. With fewer than `dim` directions the rest is 0.
-    """
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(views[0]), BLOCK)]
-    width = sum(view.shape[1] for view in views)
-    products = np.zeros((width, width))
-    for block in blocks:
-        some = np.concatenate([view[block] for view in views], axis=1, dtype=np.float64)
+def principal(rows: Floats, dim: int) -> Floats:
+    """The coordinates of rows along their `dim` first principal directions through 0, which keep products best."""
+    products = np.zeros((rows.shape[1], rows.shape[1]))
+    for block in _blocks(rows):
+        some = rows[block].astype(np.float64)
         products += some.T @ some
     axes, _ = principal_axes(products, dim)
-    made = np.zeros((len(views[0]), dim), dtype=np.float32)
-    for block in blocks:
-        some = np.concatenate([view[block] for view in views], axis=1, dtype=np.float64)
-        made[block, : axes.shape[1]] = some @ axes
+    made: Floats = rows @ axes.astype(np.float32)
     return made
+
+
+def _blocks(rows: Floats) -> list[slice]:
+    return [slice(start, start + BLOCK) for start in range(0, len(rows), BLOCK)]
