@@ -47,12 +47,12 @@ def mapped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("mapped")
 @pytest.mark.parametrize("unseen", ["frame", "alone"])
 def test_a_linear_map_of_the_teacher_is_found_again(unseen: str):
-    words = ["w1", "zebra", "night train"]
+    words = ["w1", "barrel", "night train"]
     made = lb.distill.distill(teacher, TEXT, methods="mapped", words=words, unseen=unseen)["mapped"]
     assert made.vectors.words == words
     assert list(made.origins) == ["corpus", unseen, unseen]
     night_train = (own_vector("night") + own_vector("train")) / 2
-    for word, vector in (("zebra", own_vector("zebra")), ("night train", night_train)):
+    for word, vector in (("barrel", own_vector("barrel")), ("night train", night_train)):
         np.testing.assert_allclose(made[word], vector @ MAP + SHIFT, atol=1e-5)
     (step,) = made.about["finishing"]
     assert step.pop("explained") == pytest.approx(1, abs=1e-6)
@@ -72,15 +72,15 @@ def test_words_to_fit_on_are_the_most_frequent(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(Ridge, "fit", fit)
     rare_last = [["w0"] * 3, *([f"w{n}"] * (60 - n) for n in range(1, 60))]
-    lb.distill.distill(teacher, rare_last, methods="mapped", add_words=["zebra"], min_count=1)
+    lb.distill.distill(teacher, rare_last, methods="mapped", add_words=["barrel"], min_count=1)
     want = np.stack([own_vector(f"w{n}") for n in range(1, 21)])
     np.testing.assert_allclose(seen[0], want, rtol=1e-5)
 
 
 def test_the_teachers_own_vectors_stand_as_they_are():
     """What docs/distill.md measured: the average beside plain frames."""
-    made = lb.distill.distill(teacher, TEXT, methods="average", words=["w1", "zebra"])["average"]
-    np.testing.assert_allclose(made["zebra"], own_vector("zebra"), rtol=1e-5)
+    made = lb.distill.distill(teacher, TEXT, methods="average", words=["w1", "barrel"])["average"]
+    np.testing.assert_allclose(made["barrel"], own_vector("barrel"), rtol=1e-5)
     assert made.about["finishing"] == []
     plain = DistillSettings()
     assert [name for name in METHODS if predicts(name, plain)] == [
@@ -111,7 +111,7 @@ def lengths(made: Distilled) -> dict[str, float]:
 def test_lengths_are_those_of_the_words_of_the_text():
     methods = "principal,contexts,regression,average"
     made = lb.distill.distill(
-        tiny(), made_text(), methods=methods, min_count=2, add_words=["zebra", "unbelievable", "old kettle"]
+        tiny(), made_text(), methods=methods, min_count=2, add_words=["barrel", "unbelievable", "old kettle"]
     )
     for name in ("principal", "contexts", "regression"):
         found = lengths(made[name])
@@ -135,14 +135,14 @@ FRAME = ["it is {}."]
     ],
 )
 def test_best_and_words_that_the_text_lacks(how: dict[str, Any], origins: list[str], steps: list[str]):
-    made = lb.distill.distill(tiny(), made_text(), words=["river", "zebra"], **how)["best"]
+    made = lb.distill.distill(tiny(), made_text(), words=["river", "barrel"], **how)["best"]
     assert list(made.origins) == origins
     assert [step["step"] for step in made.about["finishing"]] == steps
     assert (np.linalg.norm(made.vectors.matrix, axis=1) < 2).all()  # a frame's own vector has a length of 4
 
 
 def test_two_runs_are_alike_and_the_card_tells_it(tmp_path: Path):
-    how: dict[str, Any] = {"methods": "contexts", "min_count": 2, "add_words": ["zebra"]}
+    how: dict[str, Any] = {"methods": "contexts", "min_count": 2, "add_words": ["barrel"]}
     one, two = (lb.distill.distill(tiny(), made_text(), **how)["contexts"] for _ in range(2))
     np.testing.assert_array_equal(one.vectors.matrix, two.vectors.matrix)
     one.save(tmp_path / "v")

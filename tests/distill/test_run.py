@@ -125,7 +125,7 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
     copy = tmp_path / "teacher"
     shutil.copytree(model, copy)
     (copy / "README.md").write_text("---\nlicense: mit\n---\n")
-    how: dict[str, Any] = {"methods": "regression,sent2vec", "min_count": 2, "words": ["the", "owl", "zebra"]}
+    how: dict[str, Any] = {"methods": "regression,sent2vec", "min_count": 2, "words": ["the", "owl", "barrel"]}
     how["train"] = {"regression": {"pull": 2.5}, "sent2vec": {"dim": 4}}
     lb.distill.distill(str(copy), text, out=tmp_path / "v", **how)
     taught, untaught = ((tmp_path / "v" / name / "README.md").read_text() for name in ("regression", "sent2vec"))
@@ -137,7 +137,7 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
     assert "| teacher |" not in untaught
     assert "licence of the text asks for" in untaught
     assert "teacher" not in untaught.partition("## Licence")[2]
-    assert "no vector for the word 1" in untaught  # a teacher's vector is none of its kind
+    assert "1 word has no vector: barrel." in untaught  # a teacher's vector is none of its kind
     lb.distill.distill(lb.StaticVectors(["the"], np.ones((1, 2))), "sample", out=tmp_path / "s", min_count=200)
     card = (tmp_path / "s" / "README.md").read_text()
     assert "teacher's licence nothing is known" in card
@@ -226,7 +226,7 @@ def test_a_stopped_run_goes_on_to_the_same_vectors(
     kind = tiny_models.tokenizer("wordpiece uncased")
     teacher = Stopping(tiny_models.model("bert"), kind, name="bert", layers="1,2")
     how: dict[str, Any] = {"methods": "average,principal,frame", "min_count": 2, "max_contexts": 4}
-    how |= {"add_words": ["zebra", "unbelievable"], "over_contexts": "mean"}
+    how |= {"add_words": ["barrel", "unbelievable"], "over_contexts": "mean"}
     want = lb.distill.distill(teacher, text, **how)
     teacher.left = after
     with pytest.raises(KeyboardInterrupt):
@@ -350,7 +350,7 @@ def test_a_method_that_trains(run: Run, model: Path, text: Path, tmp_path: Path)
 
 @pytest.mark.usefixtures("trained_methods")
 def test_a_method_made_of_others(model: Path, text: Path):
-    made = lb.distill.distill(str(model), text, min_count=2, methods="blend", layers="1,2", add_words=["zebra"])
+    made = lb.distill.distill(str(model), text, min_count=2, methods="blend", layers="1,2", add_words=["barrel"])
     assert list(made) == ["blend"]
     assert made["blend"].layer == "2"
     parts = lb.distill.distill(str(model), text, min_count=2, methods="average,moved", layers="1,2")
@@ -402,7 +402,7 @@ def test_dry_run_refuses_what_the_run_would(run: Run, model: Path, text: Path, t
 
 def test_one_word_is_a_word(run: Run, model: Path, text: Path, tmp_path: Path):
     words = tmp_path / "words.txt"
-    words.write_text("zebra\n", encoding="utf-8")
+    words.write_text("barrel\n", encoding="utf-8")
     how = ("--model", model, "--corpus", text, "--words", words, "--method", "average", "--unseen", "alone")
     status, said, err = run(*how, "--out", tmp_path / "v")
     assert status == 0
@@ -445,7 +445,7 @@ def test_a_layer_can_be_named_by_its_number(run: Run, model: Path, text: Path, t
 
 def test_words_that_are_read_beside_a_short_list_are_told(run: Run, model: Path, text: Path, tmp_path: Path):
     words = tmp_path / "words.txt"
-    words.write_text("river\nzebra\n", encoding="utf-8")  # of the text's 20 words the first
+    words.write_text("river\nbarrel\n", encoding="utf-8")  # of the text's 20 words the first
     given = ("--model", model, "--corpus", text, "--words", words, "--out", tmp_path / "v")
     status, said, err = run(*given)
     assert status == 0
@@ -468,7 +468,7 @@ def test_kept_vectors_on_the_command_line(run: Run, model: Path, text: Path, tmp
 
 def test_words_frames_and_scores(run: Run, model: Path, text: Path, tmp_path: Path):
     words = tmp_path / "words.txt"
-    words.write_text("river\ncellar door\nzebra\n", encoding="utf-8")
+    words.write_text("river\ncellar door\nbarrel\n", encoding="utf-8")
     pairs = tmp_path / "data" / "words" / "wordsim"
     pairs.mkdir(parents=True)
     out = tmp_path / "v"

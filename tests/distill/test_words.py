@@ -15,11 +15,12 @@ import torch
 import limbeck as lb
 from limbeck.corpus import Corpus
 from limbeck.distill.alone import read_words
+from limbeck.distill.card import card
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import choose_words
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.run.distilling import EVERYTHING
+from limbeck.run.distilling import EVERYTHING, Distillation
 from limbeck.stream import TextSource, survey
 from limbeck.stream.workers import Workers
 from limbeck.vectors.writer import DESCRIPTION
@@ -61,7 +62,7 @@ def test_case_is_kept_where_the_teacher_sees_it():
 
 @pytest.mark.parametrize("unseen", ["frame", "pieces", "alone", "drop"])
 def test_exactly_the_words_that_are_named(unseen: str):
-    words = ["lamp", "zebra crossing", "cellar", "unbelievable"]
+    words = ["lamp", "barrel crossing", "cellar", "unbelievable"]
     made = lb.distill.distill(tiny(), TEXT, words=words, unseen=unseen, methods="average")["average"]
     if unseen == "drop":
         assert made.vectors.words == ["lamp", "cellar"]
@@ -75,7 +76,7 @@ def test_exactly_the_words_that_are_named(unseen: str):
     if unseen != "pieces":
         method = {"alone": "word"}.get(unseen, unseen)
         alone = lb.distill.distill(tiny(), words=words, methods=method)[method]
-        for word in ("zebra crossing", "unbelievable"):
+        for word in ("barrel crossing", "unbelievable"):
             np.testing.assert_array_equal(made[word], alone[word])
 
 
@@ -97,10 +98,10 @@ def test_named_words_in_any_case_meet_a_folded_text():
 
 
 def test_words_beside_those_of_the_text():
-    made = lb.distill.distill(tiny(), TEXT, min_count=3, add_words=["zebra", "lamp", "the"], methods="average")[
+    made = lb.distill.distill(tiny(), TEXT, min_count=3, add_words=["barrel", "lamp", "the"], methods="average")[
         "average"
     ]
-    assert made.vectors.words == ["the", "old", "zebra", "lamp"]
+    assert made.vectors.words == ["the", "old", "barrel", "lamp"]
     assert list(made.origins) == ["corpus", "corpus", "frame", "corpus"]
     assert made.counts.tolist() == [4, 3, 0, 1]
 
@@ -111,7 +112,7 @@ def test_choosing_among_chosen_words_gives_them_again(fold: bool):
     source = TextSource(Corpus.from_sentences(TEXT), tiny())
     whole = survey(source, choice=EVERYTHING)
     for settings in (DistillSettings(min_count=2), DistillSettings(min_count=1, max_words=4)):
-        how = {"fold": fold, "also": ("zebra", "Lamp", "an", "river")}
+        how = {"fold": fold, "also": ("barrel", "Lamp", "an", "river")}
         plan, listed = choose_words(whole, settings, **how)
         again, same = choose_words(plan, settings, **how)
         assert same.words == listed.words
@@ -140,13 +141,13 @@ def test_a_file_of_words(tmp_path: Path):
 
 
 def test_vectors_for_words_is_one_call():
-    usual = lb.distill.vectors_for(["lamp", "zebra"], tiny(), TEXT)
-    best = lb.distill.distill(tiny(), TEXT, words=["lamp", "zebra"], methods="best")["best"]
+    usual = lb.distill.vectors_for(["lamp", "barrel"], tiny(), TEXT)
+    best = lb.distill.distill(tiny(), TEXT, words=["lamp", "barrel"], methods="best")["best"]
     np.testing.assert_array_equal(usual.matrix, best.vectors.matrix)
-    with_text = lb.distill.vectors_for(["lamp", "zebra"], tiny(), TEXT, methods="average")
-    without = lb.distill.vectors_for(["lamp", "zebra"], tiny())
+    with_text = lb.distill.vectors_for(["lamp", "barrel"], tiny(), TEXT, methods="average")
+    without = lb.distill.vectors_for(["lamp", "barrel"], tiny())
     assert not np.allclose(with_text["lamp"], without["lamp"])
-    np.testing.assert_allclose(with_text["zebra"], without["zebra"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(with_text["barrel"], without["barrel"], rtol=1e-5, atol=1e-6)
     with pytest.raises(UsageError, match="one method and one layer"):
         lb.distill.vectors_for(["lamp"], tiny(layers="1,2"), TEXT, methods="average")
     with pytest.raises(UsageError, match="words must be at least one"):
@@ -161,6 +162,53 @@ def test_words_that_vanish_have_no_vector_and_are_counted():
         lb.distill.distill(tiny(), words=["\u200b"], methods="word")
 
 
+STRANGE = ["😀", "🎉 🎉", "x" * 400]  # nothing but [UNK] to the teacher
+UNKNOWN = "the teacher's tokenizer knows no piece of the word"
+
+
+@pytest.mark.parametrize("method", ["word", "frame", "frames"])
+@pytest.mark.parametrize("kind", ["wordpiece uncased", "unigram"])
+def test_words_that_the_tokenizer_cannot_spell_have_no_vector(method: str, kind: str):
+    """All of them would have the same. A word with one known piece keeps its own."""
+    words = ["lamp", *STRANGE[:2], "lamp 😀"]
+    made = lb.distill.distill(tiny(kind), words=words, methods=method)[method]
+    assert made.vectors.words == ["lamp", "lamp 😀"]
+    assert made.about["left_out"] == {UNKNOWN: 2}
+    assert made.about["left_out_words"] == {UNKNOWN: STRANGE[:2]}
+
+
+@pytest.mark.parametrize("unseen", ["frame", "pieces", "alone"])
+@pytest.mark.parametrize("method", ["average", "contexts", "best"])
+def test_words_that_nobody_can_spell_need_a_text(unseen: str, method: str):
+    """In a text they have what stands around them; without one there is nothing to tell them apart by."""
+    text = [*TEXT, ["the", "😀", "lamp"], ["an", "old", "😀"]]
+    words = ["lamp", *STRANGE, "barrel"]
+    made = lb.distill.distill(tiny(), text, words=words, unseen=unseen, methods=method)[method]
+    assert made.vectors.words[:2] == ["lamp", "😀"]
+    assert dict(zip(made.vectors.words, made.origins, strict=True))["😀"] == "corpus"
+    assert made.about["left_out"][UNKNOWN] == 2
+    assert not set(STRANGE[1:]) & set(made.vectors.words)
+    dropped = lb.distill.distill(tiny(), text, words=words, unseen="drop", methods=method)[method]
+    assert dropped.about["left_out"] == {"no vector for the word": 3}  # nobody asked the teacher
+
+
+def test_words_that_cannot_be_spelt_are_not_predicted_from(monkeypatch: pytest.MonkeyPatch):
+    """Where nothing else is missing, the words that the text has are not read in a frame for their sake."""
+    monkeypatch.setattr(Distillation, "predicted", lambda *_: pytest.fail("words were read for nothing"))
+    made = lb.distill.distill(tiny(), TEXT, words=["lamp", *STRANGE], methods="contexts")["contexts"]
+    assert made.vectors.words == ["lamp"]
+    assert made.about["finishing"] == []
+
+
+def test_words_without_a_vector_are_named():
+    words = ["lamp", "\u200b", *(chr(0x1F600 + number) for number in range(7)), "x" * 400]
+    made = lb.distill.distill(tiny(), words=words, methods="word")["word"]
+    named = f"😀, 😁, 😂, 😃, 😄 and 3 others ({UNKNOWN}); '\\u200b'"
+    assert f"\n9 words have no vector: {named}.\n" in card(made, dtype="float32")
+    with pytest.raises(LimbeckError, match=r"none of 1 has: x{30}… \(the teacher's tokenizer knows no piece"):
+        lb.distill.vectors_for(["x" * 400], tiny())
+
+
 def test_too_little_text_is_told():
     with pytest.raises(LimbeckError, match="at least one word must occur 50 times; of 15 words in 3 texts none does"):
         lb.distill.distill(tiny(), TEXT, min_count=50)
@@ -173,10 +221,10 @@ def test_kept_vectors_have_no_teacher_to_ask(tmp_path: Path):
     assert kept.vectors.words == whole.vectors.words
     np.testing.assert_allclose(kept.vectors.matrix, whole.vectors.matrix, rtol=1e-6)
     with pytest.raises(UsageError, match="--unseen frame reads words with the teacher"):
-        lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "zebra"])
+        lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "barrel"])
     with pytest.raises(UsageError, match="--method word reads words with the teacher"):
         lb.distill.distill(vectors=tmp_path / "kept", methods="word", min_count=1)
-    some = lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "zebra"], unseen="drop")["average"]
+    some = lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "barrel"], unseen="drop")["average"]
     assert some.vectors.words == ["lamp"]
 
 

@@ -341,12 +341,14 @@ def foreseen(subject: Subject, plan: Plan | None, listed: WordList, settings: An
 def print_made(made: dict[str, Distilled], target: Path) -> None:
     """What was made, from where, its scores, and how to use it."""
     from limbeck.distill.card import number_of, source_of
+    from limbeck.distill.lacking import lacking_told
 
     several = len(made) > 1
     for name, one in made.items():
         elsewhere = "".join(f", {n:,} of them from {source_of(origin)}" for origin, n in one.from_elsewhere.items())
         left_out = sum(one.about.get("left_out", {}).values())
-        told = f"; {number_of(left_out)} {'has' if left_out == 1 else 'have'} none" if left_out else ""
+        have = f"{'has' if left_out == 1 else 'have'} none{lacking_told(one.about)}"
+        told = f"; {number_of(left_out)} {have}" if left_out else ""
         where = target / name if several else target
         layer = "" if one.about.get("untaught") else f", layer {one.layer}"
         print(f"{where}: {number_of(len(one))} × {one.vectors.dim} dimensions{layer}{elsewhere}{told}")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.corpus.units import SENTENCE_BITS, Sentence, Text
+from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.protocol import Prepared
 from limbeck.stream.workers import Pool
 
@@ -51,8 +52,10 @@ class PrepareWords:
         inside = (prepared.positions >= first) & (prepared.positions < first + size[number])
         if not self.pieces:
             return ReadyWords(prepared, number, inside, size)
-        prepared, found = joined(prepared, number, inside, size)
         aligner = self.prepare.aligner
+        # words of which the tokenizer knows no piece would all have one vector, that of the unknown
+        known = np.bincount(number[inside & knows_of(prepared, aligner)], minlength=len(words)) > 0
+        prepared, found = joined(prepared, number, inside & known[number], size)
         if self.special_mean:
             lengths = np.diff(prepared.window_starts)[prepared.unit_window]
             prepared = replace(prepared, unit_first=np.zeros_like(lengths), unit_count=lengths)
@@ -89,6 +92,13 @@ def texts_of_words(words: Sequence[str], template: str) -> tuple[list[Text], int
         texts.append(Text((sentence,)))
         sizes.append(len(own))
     return texts, len(left), np.array(sizes, dtype=np.int64)
+
+
+def knows_of(prepared: Prepared, aligner: Aligner) -> NDArray[np.bool_]:
+    """(units,) whether the tokenizer knows a piece of each."""
+    before = np.concatenate([[0], np.cumsum(aligner.knows(prepared.pieces))])  # known pieces before each place
+    first = prepared.window_starts[prepared.unit_window] + prepared.unit_first
+    return np.asarray(before[first + prepared.unit_count] > before[first])
 
 
 def joined(

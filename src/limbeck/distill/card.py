@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from limbeck.distill.lacking import lacking_told
+
 if TYPE_CHECKING:
     from limbeck.distill.distilled import Distilled
 
@@ -84,7 +86,8 @@ def card(made: Distilled, *, dtype: str) -> str:
         f"| {number:,} | {ORIGINS.get(origin, origin)} |" for origin, number in Counter(made.origins).most_common()
     ]
     if left_out := about.get("left_out"):
-        lines += ["", "Words without a vector: " + told(left_out) + "."]
+        number = sum(left_out.values())
+        lines += ["", f"{number_of(number)} {'has' if number == 1 else 'have'} no vector{lacking_told(about)}."]
     if dropped := about.get("counts", {}).get("dropped"):
         lines += ["", "Of the text was left out: " + told(dropped) + "."]
     if steps := about.get("finishing"):

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from limbeck.distill.alone import chunks, frame_vectors, reads_pieces, whole_words, word_vectors
+from limbeck.distill.lacking import pieces_of
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.encoded import add_rows
@@ -41,7 +42,10 @@ def unseen_vectors(
 
 
 def piece_vectors(encoder: Encoder, words: Sequence[str]) -> list[Rows]:
-    """The mean of the vectors of a word's pieces, each of which the teacher reads alone, between special tokens."""
+    """The mean of the vectors of a word's pieces, each of which the teacher reads alone, between special tokens.
+
+    A word of which the tokenizer knows no piece has none.
+    """
     if not reads_pieces(encoder):
         raise UsageError(f"{encoder.name} reads whole words, which have no pieces: choose another --unseen.")
     prepare = whole_words(encoder)
@@ -49,9 +53,7 @@ def piece_vectors(encoder: Encoder, words: Sequence[str]) -> list[Rows]:
     total = np.zeros((len(encoder.layers), len(words), encoder.dim), dtype=np.float32)
     found = np.zeros(len(words), dtype=bool)
     for start, chunk in chunks(words):
-        blank = " " if aligner.leading_blank else ""
-        cut = [aligner.encode(blank + word) for word in chunk]
-        cut = [[piece for piece in pieces if not aligner.silent[piece]] for pieces in cut]
+        cut = [[piece for piece in pieces if not aligner.silent[piece]] for pieces in pieces_of(aligner, chunk)]
         sizes = np.array([len(pieces) for pieces in cut], dtype=np.int64)
         kinds, of_piece = np.unique(
             np.array([p for pieces in cut for p in pieces], dtype=np.int32), return_inverse=True
@@ -63,7 +65,7 @@ def piece_vectors(encoder: Encoder, words: Sequence[str]) -> list[Rows]:
         sums = torch.zeros(len(encoder.layers), len(chunk), encoder.dim)
         add_rows(sums, word, vectors[:, torch.from_numpy(of_piece)])
         total[:, start : start + len(chunk)] = sums.numpy() / np.maximum(sizes, 1)[None, :, None]
-        found[start : start + len(chunk)] = sizes > 0
+        found[start : start + len(chunk)] = [aligner.knows(np.array(pieces, dtype=np.int32)).any() for pieces in cut]
     return [Rows(layer, found) for layer in total]
 
 

@@ -73,6 +73,7 @@ class Aligner:
 
     prefix, suffix   special tokens that the model expects around a text
     leading_blank    a blank is set before each text, so that its first word is given as the others are
+    unknown          the piece for what the vocabulary cannot spell; None where there is nothing that it cannot
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -92,7 +93,8 @@ class Aligner:
             )
         self.prefix, self.suffix = self._find_specials()
         self.leading_blank = self._needs_leading_blank()
-        self.silent = self._silent_table(getattr(tokenizer, "unk_token_id", None))
+        self.unknown = self._unknown_piece(tokenizer)
+        self.silent = self._silent_table()
         self._pieces_of: dict[str, list[int]] = {}  # word by word, for tokenisers without offsets
 
     def __getstate__(self) -> dict[str, Any]:
@@ -125,6 +127,13 @@ class Aligner:
         if self.backend is not None:
             return list(self.backend.encode(text, add_special_tokens=special).ids)
         return [int(piece) for piece in self.slow.encode(text, add_special_tokens=special)]
+
+    def knows(self, pieces: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+        """Of each piece whether it says something of a word: neither a blank nor the piece for what is unknown."""
+        known: NDArray[np.bool_] = ~self.silent[pieces]
+        if self.unknown is not None:
+            known &= pieces != self.unknown
+        return known
 
     # -- the two ways ---------------------------------------------------------------------------
 
@@ -222,7 +231,14 @@ class Aligner:
                 return True
         return False
 
-    def _silent_table(self, unknown: int | None) -> NDArray[np.bool_]:
+    def _unknown_piece(self, tokenizer: Any) -> int | None:
+        piece: int | None = getattr(tokenizer, "unk_token_id", None)
+        if piece is None and self.backend is not None:
+            own = getattr(self.backend.model, "unk_token", None)
+            piece = self.backend.token_to_id(own) if own else None
+        return piece
+
+    def _silent_table(self) -> NDArray[np.bool_]:
         """For each piece id whether it can be no part of a word: blanks only, or a special token.
 
         A Unigram model spells "</s>" in a text with the special token's own id. The piece for what
@@ -233,13 +249,11 @@ class Aligner:
             decode = self.backend.decode
             added = self.backend.get_added_tokens_decoder()
             special = [piece for piece, token in added.items() if token.special]
-            own_unknown = getattr(self.backend.model, "unk_token", None)
-            unknown = vocabulary.get(own_unknown) if unknown is None and own_unknown else unknown
         else:
             vocabulary, decode = self.slow.get_vocab(), self.slow.decode
             special = list(getattr(self.slow, "all_special_ids", ()))
         table = np.zeros(max(vocabulary.values(), default=0) + 1, dtype=bool)
-        table[[piece for piece in special if piece != unknown]] = True
+        table[[piece for piece in special if piece != self.unknown]] = True
         for token, piece in vocabulary.items():
             # The mark of one tokeniser is a letter to another, so the tokeniser has the last word.
             if _MAYBE_BLANK.match(token) and not decode([piece]).strip():

@@ -100,7 +100,7 @@ def usual_method(vectors: Any = None) -> str:
 def vectors_for(
     words: Iterable[str] | str | Path, model: Any, corpus: Any = None, *, methods: str | None = None, **options: Any
 ) -> StaticVectors:
-    """Vectors for these words, whatever the teacher's tokeniser makes of them.
+    """Vectors for these words, whatever pieces the teacher's tokeniser makes of them; not for those it knows none of.
 
     With a corpus by the method `best`, without one in the frame. See `distill` for other methods and options.
 

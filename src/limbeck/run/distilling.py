@@ -15,6 +15,7 @@ from limbeck.distill.best import FEW
 from limbeck.distill.distilled import CORPUS, Distilled
 from limbeck.distill.fallback import METHOD_OF, unseen_vectors
 from limbeck.distill.finishing import check_finite, finish
+from limbeck.distill.lacking import lacking, lacking_told, unknown_words
 from limbeck.distill.methods import (
     METHODS,
     Shape,
@@ -45,7 +46,6 @@ from limbeck.vectors import StaticVectors
 
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 ORIGIN_OF = {"word": "alone"}  #: of methods that never look at the text; of others of these it is the method's name
-NO_VECTOR = "no vector for the word"
 COMPANY = 1000  #: words, the text's own if need be, that a method which compares words is given
 WORSE = 1.2  #: a loss that ends so many times as high as it began is worth a word
 NOT_CENTERED = f"frames of fewer than {FEW} words are not centered, since nobody knows what these share with others."
@@ -272,8 +272,12 @@ class Distillation:
         shown, teacher = self.listed.shown, describe(self.subject)["teacher"]
         done = self.completed(name, layer, rows)
         kept = np.flatnonzero(done.rows.found)
+        missing = np.flatnonzero(~done.rows.found)
+        without = lacking([self.listed.words[row] for row in missing.tolist()], self.unknown(name, missing))
         if not len(kept):
-            raise LimbeckError(f"at least one word must have a vector, none of {shown:,} has: check --words.")
+            raise LimbeckError(
+                f"at least one word must have a vector, none of {shown:,} has{lacking_told(without)}: check --words."
+            )
         words = [self.listed.words[row] for row in kept.tolist()]
         counts, origins = self.counts[kept], done.origins[kept]
         matrix, steps = finish(
@@ -290,7 +294,7 @@ class Distillation:
         about = self.about(name, layer) | {
             "dim": int(matrix.shape[1]),
             "origins": {origin: int((origins == origin).sum()) for origin in sorted(set(origins))},
-            "left_out": {NO_VECTOR: shown - len(kept)} if len(kept) < shown else {},
+            **without,
             "finishing": [*done.steps, *steps],
         }
         total = None if self.plan is None else self.plan.units
@@ -333,10 +337,20 @@ class Distillation:
             return with_others(done, missing, Rows.of(stand_in(words)), "ngrams")
         if method.untaught or method.alone is not None:
             return done
+        missing = missing[~self.unknown(name, missing)]
+        if not len(missing):
+            return done
         if not predicts(name, self.settings):
             return with_others(done, missing, self.unseen(missing, layer).take(missing), kind)
         other, steps = self.predicted(missing, layer, rows, self.seen(name, rows))
         return with_others(replace(done, steps=steps), missing, other, kind)
+
+    def unknown(self, name: str, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these words the teacher is to read without the text, and knows no piece of."""
+        method = METHODS[name]
+        reads = method.alone is not None or (self.settings.unseen != "drop" and not method.untaught)
+        words = [self.listed.words[row] for row in numbers.tolist()]
+        return unknown_words(self.subject.encoder if reads else None, words)
 
     def own(self, name: str, rows: Rows) -> Completed:
         """What the method itself has of the words that are shown."""
