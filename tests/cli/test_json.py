@@ -14,6 +14,7 @@ import pytest
 import tiny_models
 from made import as_jsonl, sentences
 
+import limbeck as lb
 from limbeck.cli import build_parser, main
 from limbeck.cli.output import as_json, console, fitted, recorded
 from limbeck.tables import read_csv
@@ -67,6 +68,36 @@ def test_a_run_as_one_object(model: Path, text: Path, tmp_path: Path, capsys: py
     said = capsys.readouterr()
     assert json.loads(said.out)["lines"] == [f"{tmp_path / 'run'}: complete already."]
     assert said.err == ""
+
+
+def test_distilled_vectors_as_one_object(
+    model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, out = tmp_path / "words.txt", tmp_path / "v"
+    words.write_text("river\nbarrel\n😀\n", encoding="utf-8")
+    command = ["distill", "--model", str(model), "--corpus", str(text), "--words", str(words), "--out", str(out)]
+    command += ["--method", "average,sent2vec", "--set", "sent2vec.dim=4", "--json", "--quiet"]
+    for again in ([], ["--existing", "resume"]):  # a finished run tells the same
+        assert main([*command, *again]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["out"] == str(out)
+        average, baseline = found["vectors"]
+        unknown = "the teacher's tokenizer knows no piece of the word"
+        assert average == {
+            "folder": str(out / "average"),
+            "method": "average",
+            "layer": "2",
+            "words": 2,
+            "dim": 16,
+            "origins": {"corpus": 1, "frame": 1},
+            "left_out": {unknown: 1},
+            "left_out_words": {unknown: ["😀"]},
+            "scores": [],
+        }
+        assert (baseline["layer"], baseline["words"], baseline["dim"]) == (None, 1, 4)
+        assert baseline["left_out_words"] == {"no vector for the word": ["barrel", "😀"]}
+        assert len(lb.StaticVectors.load(baseline["folder"])) == 1
+        assert any("1 word has none: 😀 (the teacher's" in line for line in found["lines"])
 
 
 def test_what_is_wrong_is_in_the_object_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import argparse
 import ast
 import sys
 import textwrap
+from collections import Counter
 from dataclasses import fields
 from math import isfinite
 from pathlib import Path
@@ -19,6 +20,7 @@ from limbeck.cli.options import (
     positive,
     source_options,
 )
+from limbeck.cli.output import add, tell
 from limbeck.cli.running import describe, opened, started
 from limbeck.cli.torchrun import joined, launched
 from limbeck.errors import UsageError
@@ -344,17 +346,36 @@ def print_made(made: dict[str, Distilled], target: Path) -> None:
     from limbeck.distill.lacking import lacking_told
 
     several = len(made) > 1
+    tell(out=target)
     for name, one in made.items():
         elsewhere = "".join(f", {n:,} of them from {source_of(origin)}" for origin, n in one.from_elsewhere.items())
         left_out = sum(one.about.get("left_out", {}).values())
         have = f"{'has' if left_out == 1 else 'have'} none{lacking_told(one.about)}"
         told = f"; {number_of(left_out)} {have}" if left_out else ""
         where = target / name if several else target
+        add("vectors", facts_of(one, where))
         layer = "" if one.about.get("untaught") else f", layer {one.layer}"
         print(f"{where}: {number_of(len(one))} × {one.vectors.dim} dimensions{layer}{elsewhere}{told}")
         for score in one.about.get("scores") or []:
             value = f"{score['value']:.3f} ({score['low']:.3f} to {score['high']:.3f})"
             value = value if isfinite(score["value"]) else "undefined"
             print(f"  {score['task']}: {value}, coverage {score['coverage']:.1%}")
-    for note in next(iter(made.values())).about.get("notes") or []:
+    notes = next(iter(made.values())).about.get("notes") or []
+    tell(notes=notes)
+    for note in notes:
         print(f"note: {note}")
+
+
+def facts_of(one: Distilled, folder: Path) -> dict[str, Any]:
+    """What --json says of a set of vectors."""
+    return {
+        "folder": folder,
+        "method": one.method,
+        "layer": None if one.about.get("untaught") else one.layer,
+        "words": len(one),
+        "dim": one.vectors.dim,
+        "origins": dict(sorted(Counter(one.origins).items())),
+        "left_out": one.about.get("left_out", {}),
+        "left_out_words": one.about.get("left_out_words", {}),
+        "scores": one.about.get("scores") or [],
+    }
