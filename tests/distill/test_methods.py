@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,10 @@ def test_a_view_of_weight_0_is_not_made():
         assert (len(calls) >= 16) == ("frames" in reads)  # as many sentences a word
 
 
+def training(method: str, **settings: Any) -> dict[str, Any]:
+    return {"methods": method, "train": {method: settings}}
+
+
 def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
     for options, told in (
         ({"methods": "averge"}, "did you mean 'average'"),
@@ -283,6 +288,12 @@ def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
         ({"methods": "skipgram", "train": {"skipgram": {"kwargs": 1}}}, "--set of skipgram must be one of dim, epochs"),
         ({"methods": "cbow", "train": {"cbow": {"args": 1}}}, "--set of cbow must be one of dim, epochs"),
         ({"methods": "x2static", "train": {"x2static": {"preset": 3}}}, "preset must be one of .*; got '3'"),
+        (training("x2static", clamp=-1.0), r"clamp must be 0 \(none\) or a finite number above it; got -1\.0"),
+        (training("x2static", clamp=math.inf), "clamp must be 0 .*; got inf"),
+        (training("x2static", clamp=math.nan), "clamp must be 0 .*; got nan"),
+        (training("x2static", learning_rate=math.inf), "learning_rate must be a finite number above 0; got inf"),
+        (training("x2static", length=math.inf), "length must be 0 .* or a finite number above it; got inf"),
+        (training("regression", pull=math.inf), "pull must be 0 or a finite number above it; got inf"),
         ({"methods": "x2static", "start": "x2static"}, "--start x2static is for others that train"),
         ({"methods": "regression", "start": "regression"}, "--start regression is for others that train"),
         ({"methods": "skipgram", "start": "average"}, "can begin from given vectors, and none is asked for"),

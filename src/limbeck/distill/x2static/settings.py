@@ -44,7 +44,7 @@ class Training:
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} must be 1 or more; got {getattr(self, name)}.")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise UsageError(f"learning_rate must be above 0; got {self.learning_rate}.")
+            raise UsageError(f"learning_rate must be a finite number above 0; got {self.learning_rate}.")
         if not self.subsample >= 0:
             raise UsageError(f"subsample must be 0 (keep all) or more; got {self.subsample}.")
 
@@ -80,6 +80,8 @@ class Contrasting(Training):
             raise UsageError(f"negatives must be 1 or more; got {self.negatives}.")
         if not math.isfinite(self.exponent):
             raise UsageError(f"exponent must be a number; got {self.exponent}.")
+        if not 0 <= self.clamp < math.inf:
+            raise UsageError(f"clamp must be 0 (none) or a finite number above it; got {self.clamp}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +101,8 @@ class X2Static(Contrasting):
     def __post_init__(self) -> None:
         super().__post_init__()
         choose(self.context, CONTEXTS, what="context")
-        if not self.length >= 0:
-            raise UsageError(f"length must be 0 (as they are) or more; got {self.length}.")
+        if not 0 <= self.length < math.inf:
+            raise UsageError(f"length must be 0 (as they are) or a finite number above it; got {self.length}.")
         if self.context == "masked" and self.epochs > 1:
             raise UsageError("masked contexts cost a forward pass a target: ask for one epoch.")
 
@@ -154,8 +156,8 @@ class Regression(Training):
         choose(self.fit, FITS, what="fit")
         choose(self.context, CONTEXTS[:2], what="context of a regression")
         for name in ("weight", "pull"):
-            if not getattr(self, name) >= 0:
-                raise UsageError(f"{name} must be 0 or more; got {getattr(self, name)}.")
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name} must be 0 or a finite number above it; got {getattr(self, name)}.")
 
 
 @dataclass(frozen=True)
