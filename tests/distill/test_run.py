@@ -520,6 +520,9 @@ def test_help_names_every_method_and_its_settings(capsys: pytest.CaptureFixture[
             assert listed, name
             for setting, value in asdict(method.settings()).items():
                 assert f"{setting}={value}" in listed[3].replace("\n    ", " "), (name, setting)
+    whole_words = re.search(r"^  skipgram, cbow\n((    .*\n)+)", told, re.MULTILINE)
+    assert whole_words
+    assert "ngrams=" not in whole_words[1]  # they would not heed it
 
 
 def test_errors_name_the_remedy(model: Path, text: Path):

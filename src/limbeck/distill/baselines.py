@@ -8,10 +8,11 @@ limbeck, and the vocabulary is the plan's.
 from __future__ import annotations
 
 import itertools
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,15 +47,13 @@ BUCKETS, BUCKETS_A_WORD = 2_000_000, 40  #: fastText's number, and how many a wo
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a baseline is trained; the defaults are what is legible of the best settings in Table 2 of the paper.
+class WordSettings:
+    """How a baseline of whole words is trained; the defaults are what is legible of the best in Table 2 of the paper.
 
     dim            of the vectors; None for the teacher's
     subsampling    t: an occurrence is kept with probability √(t/f) + t/f, f the word's share of the text
     exponent       of counts, by which negatives are drawn: fastText's 0.5 (gensim's own is 0.75)
     learning_rate  at the beginning; it falls to 0 in a straight line
-    ngrams         of how many characters, at least and at most
-    buckets        that n-grams share; None: 40 a word, at most fastText's 2,000,000
     threads        more than one is faster, and no two runs are then alike
     """
 
@@ -65,8 +64,6 @@ class Settings:
     window: int = 5
     learning_rate: float = 0.05
     exponent: float = 0.5
-    ngrams: tuple[int, int] = (3, 6)
-    buckets: int | None = None
     threads: int = 1
     seed: int = 0
 
@@ -76,8 +73,23 @@ class Settings:
             if getattr(self, name) < number:
                 raise UsageError(f"{name} must be at least {number}, got {getattr(self, name)}.")
         for name in ("subsampling", "learning_rate"):
-            if getattr(self, name) <= 0:
-                raise UsageError(f"{name} must be above 0, got {getattr(self, name)}.")
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"{name} must be a finite number above 0, got {getattr(self, name)}.")
+
+
+@dataclass(frozen=True)
+class Settings(WordSettings):
+    """The same of one with character n-grams.
+
+    ngrams   of how many characters, at least and at most
+    buckets  that n-grams share; None: 40 a word, at most fastText's 2,000,000
+    """
+
+    ngrams: tuple[int, int] = (3, 6)
+    buckets: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if not 1 <= self.ngrams[0] <= self.ngrams[1]:
             raise UsageError(f"ngrams must be at least and at most so many characters, got {self.ngrams}.")
 
@@ -119,7 +131,7 @@ def train_baseline(
     method: str,
     source: Source | Corpus,
     plan: Plan,
-    settings: Settings | None = None,
+    settings: WordSettings | None = None,
     /,
     *,
     checkpoint: Path | None = None,
@@ -183,12 +195,13 @@ train_skipgram_ngrams = partial(train_baseline, "skipgram-ngrams")
 train_cbow_ngrams = partial(train_baseline, "cbow-ngrams")
 
 
-def _told_settings(method: str, settings: Settings, dim: int) -> dict[str, Any]:
-    told = {**asdict(settings), "dim": dim, "ngrams": list(settings.ngrams)}
-    return told if BASELINES[method][1] else {name: told[name] for name in told if name not in ("ngrams", "buckets")}
+def _told_settings(method: str, settings: WordSettings, dim: int) -> dict[str, Any]:
+    heeded = fields(Settings if BASELINES[method][1] else WordSettings)
+    told = {one.name: getattr(settings, one.name) for one in heeded}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()} | {"dim": dim}
 
 
-def _model(method: str, settings: Settings, dim: int, words: Sequence[str], counts: NDArray[np.int64]) -> Any:
+def _model(method: str, settings: WordSettings, dim: int, words: Sequence[str], counts: NDArray[np.int64]) -> Any:
     """An untrained model with exactly these words."""
     skipgram, ngrams = BASELINES[method]
     common = {
@@ -198,6 +211,7 @@ def _model(method: str, settings: Settings, dim: int, words: Sequence[str], coun
         "seed": seed_of(settings.seed, "baseline", method) % 2**31,
     }  # fmt: skip
     if ngrams:
+        assert isinstance(settings, Settings)
         buckets = settings.buckets or min(BUCKETS, BUCKETS_A_WORD * len(words))
         kind = need("gensim.models.fasttext", purpose=PURPOSE).FastText
         model = kind(min_n=settings.ngrams[0], max_n=settings.ngrams[1], bucket=buckets, **common)

@@ -169,7 +169,8 @@ _train = later("limbeck.distill.x2static.training", "train")
 
 
 def _baseline(summary: str, function: str) -> Method:
-    train, settings = (later("limbeck.distill.baselines", name) for name in (function, "Settings"))
+    own = "Settings" if function.endswith("ngrams") else "WordSettings"
+    train, settings = (later("limbeck.distill.baselines", name) for name in (function, own))
     return Method(summary, train=train, start=NOTHING, settings=settings, untaught=True)
 
 
