@@ -68,7 +68,8 @@ def test_word2vec_binary_words_that_are_not_utf8(tmp_path: Path) -> None:
 def test_truncated_word2vec_binary(tmp_path: Path) -> None:
     path = tmp_path / "v.bin"
     path.write_bytes(word2vec_bytes(RECORDS, 2, newline=b"\n")[:-4])
-    with pytest.raises(InputError, match=r"v\.bin: word 3: the header promises 3 words .* after 2: .*\(limit 2\)"):
+    told = r"v\.bin: word 3: the header promises 3 words .* after 2: .*\(--limit 2; in Python limit=2\)"
+    with pytest.raises(InputError, match=told):
         StaticVectors.load(path)
     assert len(StaticVectors.load(path, limit=2)) == 2
 
@@ -199,3 +200,22 @@ def test_not_fasttext(tmp_path: Path) -> None:
         StaticVectors.load(tmp_path / "m.bin", "fasttext-binary")
     with pytest.raises(InputError, match="unknown binary"):
         StaticVectors.load(tmp_path / "m.bin")
+
+
+def test_files_without_a_reader_are_told_what_to_save_instead(tmp_path: Path) -> None:
+    """And what is told to be saved is read."""
+    keyed = pytest.importorskip("gensim.models").KeyedVectors(3)
+    words, matrix = ["tea", "night"], np.arange(6, dtype=np.float32).reshape(2, 3)
+    keyed.add_vectors(words, matrix)
+    keyed.save(str(tmp_path / "v.kv"))
+    np.save(tmp_path / "v.npy", matrix)
+    with pytest.raises(InputError, match=r"got a pickle, as gensim's save writes, .* save_word2vec_format\(NAME"):
+        StaticVectors.load(tmp_path / "v.kv")
+    with pytest.raises(InputError, match=r"got an \.npy array, which has no words: .* numpy\.savez\(NAME, words"):
+        StaticVectors.load(tmp_path / "v.npy")
+    keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
+    np.savez(tmp_path / "v.npz", words=words, vectors=matrix)
+    for name in ("v.bin", "v.npz"):
+        again = StaticVectors.load(tmp_path / name)
+        assert again.words == words
+        assert np.array_equal(again.matrix, matrix)

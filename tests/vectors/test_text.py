@@ -77,7 +77,11 @@ def test_invalid_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
         (b"a 1 2\nb nan 2\n", 2, "'b' must be finite numbers, got nan in dimension 0"),
         (b"2 2\na 1 2\nb 1 -inf\n", 3, "'b' must be finite numbers, got -inf in dimension 1"),
         (b"a 1 2\nb 1 1e39\n", 2, "'b' must be finite numbers, got inf"),
-        (b"3 2\na 1 2\nb 3 4\n", 3, "ends after 2: get the whole file, or take what is there .limit 2"),
+        (
+            b"3 2\na 1 2\nb 3 4\n",
+            3,
+            "ends after 2: get the whole file, or take what is there .--limit 2; in Python limit=2",
+        ),
         (b"3 2\n", 1, "promises 3 words, the file ends after 0: get the whole file\\.$"),
         (b"justoneword\n", 1, "no word vectors"),
     ],
@@ -111,6 +115,15 @@ def test_missing_header(tmp_path: Path) -> None:
 def test_empty_file(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(InputError, match="empty"):
         load(tmp_path, data)
+
+
+@pytest.mark.parametrize("format", ["auto", "word2vec", "word2vec-binary"])
+def test_a_file_without_a_word_is_refused(tmp_path: Path, format: str) -> None:
+    with pytest.raises(InputError, match=r"v\.txt: word vectors are needed, there is no word in it"):
+        load(tmp_path, b"0 20\n", format=format)
+    np.savez(tmp_path / "v.npz", words=np.array([], dtype="U1"), vectors=np.ones((0, 4), dtype=np.float32))
+    with pytest.raises(InputError, match=r"v\.npz: word vectors are needed, there is no word in it"):
+        StaticVectors.load(tmp_path / "v.npz")
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 1 << 20])

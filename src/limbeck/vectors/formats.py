@@ -49,6 +49,7 @@ BY_SUFFIX = {
 }
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 HEAD = 1 << 20  #: bytes looked at to tell a text's second line from binary numbers: room for 40,000 dimensions
+PICKLED = (b"\2", b"\3", b"\4", b"\5")  #: the second byte of a pickle says which protocol, the first that it is one
 ARRAYS: dict[str, Callable[..., Table]] = {"npz": arrays.read_npz, "safetensors": arrays.read_safetensors}
 
 
@@ -60,8 +61,13 @@ def read(path: str | Path, *, format: str = "auto", limit: int | None = None) ->
     path = Path(path).expanduser()
     if not path.exists():
         raise InputError(f"{path}: a file or folder of word vectors is needed, nothing is there: check the path.")
-    if path.is_dir():
-        return read_folder(path, format, limit)
+    table = read_folder(path, format, limit) if path.is_dir() else read_file(path, format, limit)
+    if not table.words:
+        raise InputError(f"{path}: word vectors are needed, there is no word in it: check how it was made.")
+    return table
+
+
+def read_file(path: Path, format: str, limit: int | None) -> Table:
     if format in (*FOLDERS, "model"):
         raise InputError(f"{path}: format {format!r} is a folder, got a file: give the folder or another format.")
     with open(path, "rb") as plain:
@@ -131,13 +137,26 @@ def detect(head: bytes, path: Path) -> str:
             raise InputError(
                 f"{path}: word vectors are needed, got a {what} file: load it with OccurrenceVectors.load."
             )
+    if head.startswith(b"\x93NUMPY"):
+        raise InputError(
+            f"{path}: word vectors are needed, got an .npy array, which has no words: save both with "
+            "numpy.savez(NAME, words=words, vectors=array)."
+        )
+    if head[:1] == b"\x80" and head[1:2] in PICKLED:
+        raise InputError(
+            f"{path}: word vectors are needed, got a pickle, as gensim's save writes, which is not read since it can "
+            "run any code: save the vectors with gensim's save_word2vec_format(NAME, binary=True)."
+        )
     first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     if not head.strip():
         raise InputError(f"{path}: word vectors are needed, the file is empty.")
     header = text.header_of(first) if newline else None
     if header is None:
         if b"\0" in head[:4096]:
-            raise InputError(f"{path}: word vectors are needed, got an unknown binary file: give its format.")
+            raise InputError(
+                f"{path}: word vectors are needed, got an unknown binary file: save them as word2vec, text, npz or "
+                "safetensors."
+            )
         return "glove"
     return "word2vec" if is_text(rest) else "word2vec-binary"
 
