@@ -88,7 +88,9 @@ def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path
     )  # fmt: skip
     assert status == 0, told
     assert "mini-bert: sts-b" in told
-    assert "600 draws, raised from 30 for Holm's correction over all 12 comparisons" in " ".join(said.split())
+    told = "600 draws, raised from 30 for Holm's correction over all 12 comparisons; the 6 between others are in"
+    assert f"{told} comparisons.csv" in " ".join(said.split())
+    assert len(read_csv(out / "comparisons.csv")["p"]) == 12
     scores = read_csv(out / "scores.csv")
     kinds = zip(scores["metric"], scores["aggregation"], scores["subset"], strict=True)
     mains = [row for row, kind in enumerate(kinds) if kind == ("spearman", "pooled", "")]
@@ -483,6 +485,8 @@ def test_many_comparisons_can_be_significant() -> None:
     told = comparison_table(rows, "good", len(rows), asked=1000).title
     assert "2,250 draws, raised from 1,000 for Holm's correction over all 45 comparisons" in told
     assert "leaves none below" not in told
+    assert "between others" not in told  # there are none
+    assert "the 5 between others are kept with --out" in comparison_table(rows, "good", 50, asked=1000).title
     few = [{**row, "draws": 1000} for row in rows]
     told = comparison_table(few, "good", len(rows), asked=1000).title
     assert "which leaves none below 0.09: more --draws would" in told

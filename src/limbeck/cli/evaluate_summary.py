@@ -53,7 +53,8 @@ def print_summary(
     if classified := classified_table([score for _, columns in scores for score in columns]):
         console.print(classified, markup=False)
     if shown:
-        console.print(comparison_table(shown, first, len(compared), asked=draws), markup=False)
+        kept = out is not None
+        console.print(comparison_table(shown, first, len(compared), asked=draws, kept=kept), markup=False)
     for note in notes_of(scores):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     if out is not None:
@@ -112,7 +113,10 @@ def average_table(averaged: Mapping[tuple[str, str, str], tuple[float, int]]) ->
     return table
 
 
-def comparison_table(rows: Sequence[Mapping[str, Any]], first: str, all_rows: int, *, asked: int) -> Table:
+def comparison_table(
+    rows: Sequence[Mapping[str, Any]], first: str, all_rows: int, *, asked: int, kept: bool = False
+) -> Table:
+    """Differences from the first; it tells where those between others are, `kept` in a folder or not."""
     draws = rows[0]["draws"]
     raised = f" raised from {asked:,} for" if draws > asked else ""
     told = (
@@ -121,6 +125,9 @@ def comparison_table(rows: Sequence[Mapping[str, Any]], first: str, all_rows: in
     )
     if (least := smallest_p(draws) * all_rows) > ALPHA:
         told += f", which leaves none below {min(least, 1):.2f}: more --draws would"
+    if others := all_rows - len(rows):
+        where = "are in comparisons.csv" if kept else "are kept with --out"
+        told += f"; the {others:,} between others {where}"
     table = _table(told, "task", "target", "difference", "95 % interval", "n", "p", "p (Holm)")
     for row in rows:
         table.add_row(
