@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from limbeck import repair
+from limbeck import StaticVectors, repair
 from limbeck.cli import main
 
 HEAD = "index\tsentence1\tsentence2\tlabel\n"
@@ -65,8 +65,26 @@ def test_all_that_is_written(data, tmp_path, capsys):
     assert told["settings"]["max_train"] == 40
     printed = capsys.readouterr().out
     assert "mini-bert + cluster" in printed
+    assert "3 comparisons; the 1 between others is in comparisons.csv" in " ".join(printed.split())
     assert "rte: 40 of 60 training examples, drawn at random" in printed
     assert "classify.csv, comparisons.csv, epochs.csv, figures/, " in printed
+
+
+def test_texts_without_a_vector_are_scored_and_said_to_be(data, tmp_path, capsys):
+    """Nobody sings, of this file: these pairs lack a side, and count all the same."""
+    file = tmp_path / "v.vec"
+    words = ["the", "river", "rose"]
+    StaticVectors(words, np.random.default_rng(0).normal(size=(3, 8))).save(file)
+    (data / "RTE" / "dev.tsv").write_text(
+        HEAD + "0\tThe river rose\tThe river\tentailment\n" + "1\tThe river rose\tNobody sings\tnot_entailment\n",
+        encoding="utf-8",
+    )
+    given = ["evaluate", str(file), "--tasks", "rte", "--data", str(data), "--starts", "1", "--epochs", "1"]
+    assert main([*given, "--draws", "20", "--out", str(tmp_path / "out")]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert {row["n"] for row in rows_of(tmp_path / "out" / "classify.csv")} == {"2"}
+    assert "rte: scored all the same: text without any vector (features are zero) 31" in printed  # 30 to train on
+    assert "left out" not in printed
 
 
 def test_repairs_that_are_asked_for(data, tmp_path):

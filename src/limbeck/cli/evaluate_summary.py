@@ -65,17 +65,17 @@ def print_summary(
 def notes_of(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> list[str]:
     """What must be known of the tasks and scores, and what was left out, each once."""
     found: list[str] = []
-    for _, columns in scores:
+    for suite, columns in scores:
         for score in columns:
             found += [f"{score.task}: {note}" for note in score.notes]
         if left_out := left_out_of(columns):
-            found.append(f"{columns[0].task}: left out: {left_out}")
+            found.append(f"{columns[0].task}: {suite.lacking}: {left_out}")
     found += [f"{task}: left out of the mean over tasks: {why}" for task, why in out_of_means(scores)]
     return list(dict.fromkeys(found))
 
 
 def left_out_of(columns: Sequence[Scored]) -> str:
-    """What a task's columns left out, by reason: the least and the most, since each one's n stands in the table."""
+    """What a task's columns lack, by reason: the least and the most, since each one's n stands in the table."""
     told = []
     for reason in dict.fromkeys(reason for score in columns for reason in score.dropped):
         numbers = [score.dropped.get(reason, 0) for score in columns]
@@ -126,8 +126,8 @@ def comparison_table(
     if (least := smallest_p(draws) * all_rows) > ALPHA:
         told += f", which leaves none below {min(least, 1):.2f}: more --draws would"
     if others := all_rows - len(rows):
-        where = "are in comparisons.csv" if kept else "are kept with --out"
-        told += f"; the {others:,} between others {where}"
+        be, where = "is" if others == 1 else "are", "in comparisons.csv" if kept else "kept with --out"
+        told += f"; the {others:,} between others {be} {where}"
     table = _table(told, "task", "target", "difference", "95 % interval", "n", "p", "p (Holm)")
     for row in rows:
         table.add_row(

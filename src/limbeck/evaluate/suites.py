@@ -80,6 +80,7 @@ class Suite:
     scores   (task, target, repairs by name, wishes) -> a score for each layer and repair
     compare  how much higher the first of two scores of one task is
     tables   files of a run folder, by name: their columns, from all scores
+    lacking  what became of items that a score counts as `dropped`, for people
     """
 
     group: str
@@ -89,6 +90,7 @@ class Suite:
     scores: Callable[[Any, Target, Mapping[str, Any], Wishes], Sequence[Scored]]
     compare: Callable[[Any, Any, Wishes], Comparison]
     tables: Callable[[Sequence[Any]], Mapping[str, Columns]]
+    lacking: str = "left out"
 
 
 def find_tasks(data: Path, asked: Sequence[str], *, suites: Sequence[Suite] | None = None) -> list[tuple[Suite, Any]]:
@@ -178,6 +180,7 @@ SUITES: tuple[Suite, ...] = (
         classifying.scores,
         classifying.compare,
         classifying.tables,
+        classifying.LACKING,
     ),
     Suite(  # a second name for some of the tasks above
         "classify-sentences",
@@ -187,5 +190,6 @@ SUITES: tuple[Suite, ...] = (
         classifying.scores,
         classifying.compare,
         classifying.tables,
+        classifying.LACKING,
     ),
 )

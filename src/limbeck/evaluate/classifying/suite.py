@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["compare", "find_some", "names", "scores", "sentence_names", "tables"]
 
 BASELINE = "baseline"
+LACKING = "scored all the same"  #: an example without a vector, with zeros in its place
 CLASSIFIERS = ("auto", "mlp", "cnn")
 OF_MLP = ("features", "length", "hidden", "transductive")  #: options that only one of the two heeds
 OF_CNN = ("embeddings", "device")
