@@ -82,9 +82,8 @@ def test_the_time_of_all_words_follows_from_some(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(distill_needs, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setitem(METHODS, "word", replace(METHODS["word"], alone=read))
-    listed = SimpleNamespace(words=[f"w{number}" for number in range(words)])
-    work: Any = SimpleNamespace(listed=listed, settings=None, teacher=lambda what: None)
-    found = seconds_alone(work, "word", workers=Workers())
+    work: Any = SimpleNamespace(settings=None, teacher=lambda what: None)
+    found = seconds_alone(work, "word", [f"w{number}" for number in range(words)], workers=Workers())
     assert found == pytest.approx(0.55 if words == 5 else 1000.0)
     assert len(trials[-1]) <= most
     assert (trials[-1][0], trials[-1][-1]) == ("w0", f"w{words - 1}")  # frequent words and rare ones
@@ -118,7 +117,7 @@ def test_memory_told_is_not_less_than_is_used():
         used = held + tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    told = needs(work.subject, work.plan, work.settings, listed=10_000, shown=10_000).memory
+    told = needs(work).memory
     assert used <= told <= 3 * used
 
 
@@ -135,7 +134,7 @@ def test_disk_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(best, "read_words", watched)
     work.make("frames")
     sums = 2 * 8 * 1000 * DIM  # of average and contexts
-    told = needs(work.subject, work.plan, work.settings, listed=1000, shown=1000)
+    told = needs(work)
     assert len(there) == 16
     assert told.state - sums == pytest.approx(max(there) + 4 * 1000 * DIM, rel=0.1)
     assert told.disk == 4 * 1000 * DIM

@@ -48,7 +48,7 @@ def mapped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("unseen", ["frame", "alone"])
 def test_a_linear_map_of_the_teacher_is_found_again(unseen: str):
     words = ["w1", "barrel", "night train"]
-    made = lb.distill.distill(teacher, TEXT, methods="mapped", words=words, unseen=unseen)["mapped"]
+    made = lb.distill.distill(teacher, TEXT, methods="mapped", words=words, unseen=unseen, min_count=2)["mapped"]
     assert made.vectors.words == words
     assert list(made.origins) == ["corpus", unseen, unseen]
     night_train = (own_vector("night") + own_vector("train")) / 2

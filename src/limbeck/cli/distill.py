@@ -28,9 +28,8 @@ from limbeck.errors import UsageError
 if TYPE_CHECKING:
     from limbeck.distill import Distilled
     from limbeck.distill.settings import DistillSettings
-    from limbeck.distill.wordlist import WordList
     from limbeck.run.distill_subject import Subject
-    from limbeck.stream import Plan
+    from limbeck.run.distilling import Distillation
 
 FOLDER = """\
 DIR is then a folder that limbeck, model2vec and sentence-transformers load, with a card (README.md), words.parquet
@@ -234,9 +233,9 @@ def make(options: argparse.Namespace, *, together: bool = False) -> int:
         complete = folder.complete
         subject = subject_of()
 
-        def announce(plan: Plan, listed: WordList) -> None:
+        def announce(work: Distillation) -> None:
             if not options.quiet:
-                for line in foreseen(subject, plan, listed, settings):
+                for line in foreseen(work):
                     print(line, file=sys.stderr)
 
         made = distill_into(
@@ -312,27 +311,30 @@ def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None
 
     find_wanted(options.tasks, options.data)
     with started(options) as workers:
-        subject = subject_of()
-        work = Distillation(subject, settings, None, workers, not options.quiet)
-        plan = work.plan_words()
+        work = Distillation(subject_of(), settings, None, workers, not options.quiet)
+        work.plan_words()
         times = time_told(work, workers=workers)
-    for line in (*foreseen(subject, plan, work.listed, settings), *times):
+    for line in (*foreseen(work), *times):
         print(line)
 
 
-def foreseen(subject: Subject, plan: Plan | None, listed: WordList, settings: Any) -> list[str]:
-    """What a run will read and take, in a few lines."""
+def foreseen(work: Distillation) -> list[str]:
+    """What a planned run will read and take, in a few lines."""
     from limbeck.distill.card import number_of
     from limbeck.run.distill_needs import needs
     from limbeck.run.settings import size
 
+    plan, listed = work.plan, work.listed
     others = len(listed.words) - listed.shown
     lines = [f"{number_of(listed.shown)}, read without a text" if plan is None else describe(plan)]
     if plan is not None and (others or listed.shown != len(plan.vocabulary)):
-        beside = f"; {others:,} frequent ones of the text are read to compare them with, and left out again"
-        be = "is" if listed.shown == 1 else "are"
-        lines.append(f"{number_of(listed.shown)} {be} to have a vector{beside if others else ''}")
-    need = needs(subject, plan, settings, listed=len(listed.words), shown=listed.shown)
+        line = f"{number_of(listed.shown)} {'is' if listed.shown == 1 else 'are'} to have a vector"
+        if others:
+            line += f"; {others:,} frequent ones of the text are read to compare them with, and left out again"
+        if work.chosen.training is not None:
+            line += f"; {number_of(len(work.chosen.training.vocabulary))} of the text are trained"
+        lines.append(line)
+    need = needs(work)
     lines.append(
         f"{size(need.memory)} of memory beside the model, {size(need.disk)} of disk and {size(need.state)} while it "
         "runs"

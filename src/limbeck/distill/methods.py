@@ -104,6 +104,7 @@ class Method:
     improve   of compose: what is done to its vectors last, where that takes time
     settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
+    ngrams    of train: it has vectors for such words itself, by their characters
     unaltered  vectors are the teacher's own of the word, so that another such can stand beside them as it is
     heeds     settings of a run that nothing but it and others that name them heed: refused where none is asked for
     together  of train: processes of a torch.distributed group can do it together
@@ -120,6 +121,7 @@ class Method:
     improve: Improve | None = None
     settings: Callable[..., Any] | None = None
     untaught: bool = False
+    ngrams: bool = False
     unaltered: bool = False
     heeds: tuple[str, ...] = ()
     together: bool = False
@@ -168,10 +170,10 @@ def _principal(filled: Sequence[Any], layer: int, settings: DistillSettings) -> 
 _train = later("limbeck.distill.x2static.training", "train")
 
 
-def _baseline(summary: str, function: str) -> Method:
-    own = "Settings" if function.endswith("ngrams") else "WordSettings"
+def _baseline(summary: str, function: str, *, ngrams: bool = False) -> Method:
+    own = "Settings" if ngrams else "WordSettings"
     train, settings = (later("limbeck.distill.baselines", name) for name in (function, own))
-    return Method(summary, train=train, start=NOTHING, settings=settings, untaught=True)
+    return Method(summary, train=train, start=NOTHING, settings=settings, untaught=True, ngrams=ngrams)
 
 
 def _contexts(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
@@ -227,8 +229,10 @@ METHODS: dict[str, Method] = {
     ),
     "skipgram": _baseline("skip-gram on the same text, without the teacher", "train_skipgram"),
     "cbow": _baseline("CBOW on the same text, without the teacher", "train_cbow"),
-    "skipgram-ngrams": _baseline("skip-gram with character n-grams, without the teacher", "train_skipgram_ngrams"),
-    "cbow-ngrams": _baseline("CBOW with character n-grams, without the teacher", "train_cbow_ngrams"),
+    "skipgram-ngrams": _baseline(
+        "skip-gram with character n-grams, without the teacher", "train_skipgram_ngrams", ngrams=True
+    ),
+    "cbow-ngrams": _baseline("CBOW with character n-grams, without the teacher", "train_cbow_ngrams", ngrams=True),
 }
 
 

@@ -42,12 +42,15 @@ class WordList:
     rows: Ints
     shown: int
 
-    @property
-    def first_of_row(self) -> Ints:
-        """(vocabulary,) a word of the list for each word of the plan's vocabulary, which has no others."""
-        size = int(self.rows.max(initial=-1)) + 1
-        first = np.zeros(size, dtype=np.int64)
-        first[self.rows[self.rows >= 0][::-1]] = np.flatnonzero(self.rows >= 0)[::-1]
+    def within(self, vocabulary: Vocabulary) -> WordList:
+        """The same words by their numbers in another vocabulary."""
+        return replace(self, rows=vocabulary.ids(self.words))
+
+    def first_of(self, vocabulary: Vocabulary) -> Ints:
+        """(vocabulary,) the place in the list of each word of a vocabulary; of two spellings the first."""
+        rows = vocabulary.ids(self.words)
+        first = np.zeros(len(vocabulary), dtype=np.int64)
+        first[rows[rows >= 0][::-1]] = np.flatnonzero(rows >= 0)[::-1]
         return first
 
 
@@ -77,8 +80,6 @@ def choose_words(
     Of a plan that this gave, it gives the same again.
     """
     whole = folded(plan.vocabulary) if fold else plan.vocabulary
-    key = str.lower if fold else str
-
     named = list(dict.fromkeys([*(only or ()), *also]))
     if only is None:
         enough = np.flatnonzero(whole.counts >= settings.min_count).tolist()
@@ -87,17 +88,22 @@ def choose_words(
     else:
         listed = named
     shown = len(listed)
-    if only is not None and (whole.ids([key(word) for word in named]) < 0).any():
+    if only is not None and (whole.ids(named) < 0).any():
         company = max(company, to_fit_on)
     if shown < company:
         others = by_frequency(whole.words, whole.counts, range(len(whole.words)))[: company + shown]
         listed = list(dict.fromkeys([*listed, *(whole.words[row] for row in others)]))[:company]
-    followed = list(dict.fromkeys(key(word) for word in listed))
-    known = whole.ids(followed)
+    chosen = following(replace(plan, vocabulary=whole), listed)
+    return chosen, WordList(listed, chosen.vocabulary.ids(listed), shown)
+
+
+def following(plan: Plan, words: Sequence[str]) -> Plan:
+    """The plan with these words to follow, as far as it follows them already."""
+    whole = plan.vocabulary
+    known = np.unique(whole.ids(words))
     kept = by_frequency(whole.words, whole.counts, known[known >= 0].tolist())
-    kind = FoldedVocabulary if fold else Vocabulary
-    vocabulary = kind([whole.words[row] for row in kept], whole.counts[kept], whole.contexts[kept])
-    return replace(plan, vocabulary=vocabulary), WordList(listed, vocabulary.ids(listed), shown)
+    vocabulary = type(whole)([whole.words[row] for row in kept], whole.counts[kept], whole.contexts[kept])
+    return replace(plan, vocabulary=vocabulary)
 
 
 def folded(vocabulary: Vocabulary) -> FoldedVocabulary:
@@ -105,6 +111,8 @@ def folded(vocabulary: Vocabulary) -> FoldedVocabulary:
 
     Contexts are added up too: nobody knows in how many texts both spellings stand.
     """
+    if isinstance(vocabulary, FoldedVocabulary):
+        return vocabulary
     ids: dict[str, int] = {}
     row = np.array([ids.setdefault(word.lower(), len(ids)) for word in vocabulary.words], dtype=np.int64)
     counts = np.bincount(row, weights=vocabulary.counts, minlength=len(ids)).astype(np.int64)

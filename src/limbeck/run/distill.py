@@ -14,7 +14,7 @@ from limbeck.distill.fallback import METHOD_OF
 from limbeck.distill.finishing import check_repair
 from limbeck.distill.methods import METHODS, NOTHING, in_order, own_settings, start_of
 from limbeck.distill.settings import DistillSettings
-from limbeck.distill.wordlist import WordList, read_word_list
+from limbeck.distill.wordlist import read_word_list
 from limbeck.distill.x2static.settings import Training, preset_named
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError, choose
@@ -25,7 +25,6 @@ from limbeck.run.folder import RunFolder
 from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_encoder, open_source, refuse_options
 from limbeck.run.steady import steady
 from limbeck.state import write_text
-from limbeck.stream import Plan
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 
@@ -295,7 +294,7 @@ def distill_into(
     data: str | Path | None = None,
     workers: Workers | None = None,
     progress: bool = False,
-    on_plan: Callable[[Plan, WordList], None] | None = None,
+    on_plan: Callable[[Distillation], None] | None = None,
 ) -> dict[str, Distilled]:
     """The whole run into its folder. A complete one is read, if it was made of the same."""
     if folder.complete:
@@ -375,7 +374,7 @@ def distill_subject(
     data: str | Path | None = None,
     workers: Workers | None = None,
     progress: bool = False,
-    on_plan: Callable[[Plan, WordList], None] | None = None,
+    on_plan: Callable[[Distillation], None] | None = None,
 ) -> dict[str, Distilled]:
     """Every method's vectors of every layer; `state` is a folder in which a stopped run finds what it has done."""
     began = time.monotonic()
@@ -384,8 +383,8 @@ def distill_subject(
     with steady(subject.source):
         plan = work.plan_words()
         if plan is not None and on_plan is not None:
-            on_plan(plan, work.listed)
-        for name in in_order(settings):
+            on_plan(work)
+        for name in settings.methods:
             work.make(name)
     made: dict[str, Distilled] = {}
     for name in settings.methods:

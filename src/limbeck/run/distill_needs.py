@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,7 @@ from limbeck.distill.card import number_of
 from limbeck.distill.methods import METHODS, in_order, parts_of, templates_of
 from limbeck.distill.neighbours import AMONG, BLOCK, NEAREST
 from limbeck.distill.settings import DistillSettings
-from limbeck.run.distill_subject import Subject
 from limbeck.run.distilling import Distillation
-from limbeck.stream import Plan
 from limbeck.stream.progress import clock
 from limbeck.stream.run import words_a_second
 from limbeck.stream.workers import Workers
@@ -45,19 +44,21 @@ class Needs:
     disk: int
 
 
-def needs(subject: Subject, plan: Plan | None, settings: DistillSettings, *, listed: int, shown: int) -> Needs:
-    """What a run keeps of `listed` words, of which `shown` are written, and the room it works in.
+def needs(work: Distillation) -> Needs:
+    """What a planned run keeps of its words, and the room it works in.
 
     Methods that train say for themselves what they take.
     """
-    layers, dim = len(subject.layers), subject.dim
-    words = 0 if plan is None else len(plan.vocabulary)
-    sums, table, one = layers * words * dim, layers * listed * dim, listed * dim
+    settings, layers, dim, shown = work.settings, len(work.subject.layers), work.subject.dim, work.listed.shown
+    plan = None if work.plan is None else work.chosen.read
+    sums = 0 if plan is None else layers * len(plan.vocabulary) * dim
     width = {"float32": 4, "float16": 2, "int8": 1}[settings.keep]
     kept = state = disk = blocks = 0
-    room = FINISHING * one
+    room = FINISHING * len(work.listed.words) * dim
     for name in in_order(settings):
         method = METHODS[name]
+        listed = sum(len(some.words) for some in work.lists(name))
+        table, one = layers * listed * dim, listed * dim
         if method.accumulators is not None:
             if name == "principal" and plan is not None:
                 filled = layers * dim * 4 * int(np.minimum(plan.vocabulary.counts, settings.max_contexts).sum())
@@ -72,8 +73,9 @@ def needs(subject: Subject, plan: Plan | None, settings: DistillSettings, *, lis
         elif method.compose is not None:
             kept, room = kept + 4 * one, max(room, COMPOSING * one)
             blocks = blocks_of(listed, dim, len(parts_of(name, settings)))
-        else:
-            kept, state = kept + 12 * one, state + 4 * one
+        elif work.chosen.training is not None:
+            trained = len(work.chosen.training.vocabulary) * dim
+            kept, state = kept + 12 * trained, state + 4 * trained
         if name in settings.methods:
             result = shown * dim * (1 if method.one_layer else layers)
             kept, disk = kept + 4 * result, disk + width * result
@@ -107,8 +109,9 @@ def time_told(work: Distillation, *, workers: Workers) -> list[str]:
     for name in (name for name, method in methods.items() if method.alone is not None):
         number = sentences_of(name, settings)
         where = "read alone" if name == "word" else f"in {number} sentences each" if number > 1 else "in a sentence"
-        seconds = seconds_alone(work, name, workers=workers)
-        parts.append((seconds, f"{number_of(len(work.listed.words))} {where}"))
+        words = [word for some in work.lists(name) for word in some.words]
+        seconds = seconds_alone(work, name, words, workers=workers)
+        parts.append((seconds, f"{number_of(len(words))} {where}"))
     lines = []
     if len(parts) == 1:
         lines.append(f"about {clock(parts[0][0])}, for {parts[0][1]}")
@@ -122,9 +125,9 @@ def time_told(work: Distillation, *, workers: Workers) -> list[str]:
     return lines
 
 
-def seconds_alone(work: Distillation, name: str, *, workers: Workers) -> float:
+def seconds_alone(work: Distillation, name: str, words: Sequence[str], *, workers: Workers) -> float:
     """Seconds for all words of a method that needs no text, by more and more of them, from all over the list."""
-    read, words, number = METHODS[name].alone, work.listed.words, TRIED
+    read, number = METHODS[name].alone, TRIED
     assert read is not None
     teacher = work.teacher(f"--method {name}")
     while True:

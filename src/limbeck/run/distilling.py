@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,12 @@ from limbeck.distill.neighbours import pull_of
 from limbeck.distill.predicting import FITTED, LEAST, Ridge
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
-from limbeck.distill.wordlist import WordList, choose_words, unread
+from limbeck.distill.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.run.distill_subject import Subject, describe
 from limbeck.run.distill_together import call_others
+from limbeck.run.distill_words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
 from limbeck.run.frequencies import EVERY_WORD
 from limbeck.run.measure import versions
 from limbeck.stream import Choice, Passed, Plan, run_pass, survey
@@ -46,7 +48,6 @@ from limbeck.vectors import StaticVectors
 
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 ORIGIN_OF = {"word": "alone"}  #: of methods that never look at the text; of others of these it is the method's name
-COMPANY = 1000  #: words, the text's own if need be, that a method which compares words is given
 WORSE = 1.2  #: a loss that ends so many times as high as it began is worth a word
 NOT_CENTERED = f"frames of fewer than {FEW} words are not centered, since nobody knows what these share with others."
 CASE_UNKNOWN = "kept vectors do not say whether their teacher tells Tea and tea apart: two words, unless --case lower."
@@ -75,9 +76,11 @@ class Distillation:
         self.how: dict[str, Any] = {"workers": workers, "progress": progress}
         self.plan: Plan | None = None
         self.listed: WordList = unread(())
+        self._chosen: Chosen | None = None
         self.passed: Passed | None = None
         self._filled: dict[str, list[Accumulator]] | None = None
-        self.rows: dict[str, list[Rows]] = {}  # of every method, a layer after the other
+        self.rows: dict[str, list[Rows]] = {}  # of methods that were made, a layer after the other
+        self._begun: dict[str, list[Rows]] = {}  # the same of words that a training begins from, if these are others
         self.trained: dict[str, Trained] = {}
         self._unseen: list[Rows] | None = None
         self._missing = np.zeros(0, dtype=bool)  # words that _unseen has vectors of
@@ -92,47 +95,51 @@ class Distillation:
         fold = settings.case == "lower" or (settings.case == "auto" and subject.tells_case is False)
         if settings.case == "auto" and subject.tells_case is None:
             self.notes.append(CASE_UNKNOWN)
-        needed = in_order(settings)
-        # a method that compares words is given enough of them for that, and reads each of them often
-        alone = [name for name in settings.methods if not METHODS[name].compose]
-        predicted = [name for name in alone if predicts(name, settings)] if subject.encoder is not None else []
         saved = None
         if self.state is not None:
+            needed = in_order(settings)
             told: dict[str, Any] = {**subject.named(), "case": fold}
             told |= {"least count": settings.min_count, "most words": settings.max_words}
             told["methods that compare words"] = [name for name in needed if METHODS[name].compose]
-            told["methods that learn from words"] = predicted
+            told["methods that learn from words"] = learning_from_words(subject, settings)
+            if subject.only is not None:  # these follow the text's own words beside
+                told["methods that train"] = [name for name in needed if METHODS[name].train] or None
             saved = Checkpoint(self.state / "plan", identity_of(subject.source, told, deduplicate=settings.deduplicate))
         known = saved.load_plan() if saved else None
         whole = known or surveyed
         whole = whole or survey(subject.source, choice=EVERYTHING, deduplicate=settings.deduplicate, **self.how)
         # choosing among the words that were chosen before gives them again
-        plan, self.listed = choose_words(
-            whole,
-            settings,
-            fold=fold,
-            only=subject.only,
-            also=subject.also,
-            company=COMPANY if any(METHODS[name].compose for name in needed) else 0,
-            to_fit_on=FITTED if predicted else 0,
-        )
+        chosen = choose(whole, subject, settings, fold=fold)
+        plan, self.listed = chosen.plan, chosen.listed
         # before the plan is kept: with the settings that help instead, nobody could go on with it
-        if not self.listed.shown:
+        if not self.listed.shown or (chosen.training is not None and not len(chosen.training.vocabulary)):
             raise LimbeckError(
                 f"at least one word must occur {settings.min_count} times; of {plan.types:,} words in {plan.texts:,} "
                 "texts none does: lower --min-count or give more text."
             )
-        if lacking := self.without_words(plan):
+        if lacking := self.without_words():
             raise LimbeckError(
                 f"at least one word must be in the text for {', '.join(lacking)}; of {self.listed.shown:,} none is: "
                 "check --words and --case."
             )
         if saved and known is None:
             saved.save_plan(plan)
-        self.plan = plan
+        self.plan, self._chosen = plan, chosen
         return plan
 
-    def without_words(self, plan: Plan) -> list[str]:
+    @property
+    def chosen(self) -> Chosen:
+        assert self._chosen is not None
+        return self._chosen
+
+    def lists(self, name: str) -> list[WordList]:
+        """The lists of words that a method makes vectors of, of those that this run is about."""
+        if self._chosen is None or self._chosen.begin is self.listed:
+            return [self.listed]
+        found = [self.listed] if name in made_to_show(self.settings) else []
+        return [*found, self._chosen.begin] if name in made_to_begin_from(self.settings) else found
+
+    def without_words(self) -> list[str]:
         """The methods that would have no vector at all, since the text has none of the words that are asked for."""
         if (self.listed.rows[: self.listed.shown] >= 0).any():
             return []
@@ -140,45 +147,54 @@ class Distillation:
         for name in self.settings.methods:
             made_of = parts_of(name, self.settings) or (name,)
             reads = any(METHODS[part].alone is None for part in made_of)
-            untrained = METHODS[name].untaught and not len(plan.vocabulary)
-            if reads and (self.settings.unseen == "drop" or untrained):
+            none = METHODS[name].untaught and not METHODS[name].ngrams  # whatever --unseen says
+            if reads and (self.settings.unseen == "drop" or none):
                 lacking.append(name)
         return lacking
 
     def make(self, name: str) -> None:
-        """The vectors of a method, of every word of the list."""
+        """The vectors of a method, of every word of the list; those that it needs are made first."""
+        self.vectors(name, self.listed)
+
+    def vectors(self, name: str, words: WordList) -> list[Rows]:
+        """The vectors of a method at every layer, of the words of a list; made when they are first asked for."""
+        made = self.rows if words is self.listed else self._begun
+        if name not in made:
+            made[name] = self._vectors(name, words)
+        return made[name]
+
+    def _vectors(self, name: str, words: WordList) -> list[Rows]:
         method, subject = METHODS[name], self.subject
         if method.alone is not None:
-            if name == "frames" and len(self.listed.words) < FEW:
+            if name == "frames" and len(words.words) < FEW:
                 self.notes.append(NOT_CENTERED)
             state = None if self.state is None else self.state / "alone"
-            self.rows[name] = method.alone(
-                self.teacher(f"--method {name}"), self.listed.words, self.settings, state=state, **self.how
-            )
-        elif method.finish is not None:
-            filled = self.filled(name)
+            return method.alone(self.teacher(f"--method {name}"), words.words, self.settings, state=state, **self.how)
+        if method.finish is not None:
+            filled, rows = self.filled(name), self.chosen.read.vocabulary.ids(words.words)
             numbers = range(len(subject.layers))
-            self.rows[name] = [
-                method.finish(filled, number, self.settings).take(self.listed.rows) for number in numbers
-            ]
-        elif method.train is not None:
-            self.rows[name] = [self.train(name)]
-        elif method.compose is not None:
-            parts = {part: self.rows[part][-1] for part in parts_of(name, self.settings)}
-            own = own_settings(name, self.settings)
-            made = method.compose(parts, self.counts, own)
-            if method.improve is not None:
-                device = str(getattr(subject.encoder, "device", "cpu"))
-                made = method.improve(made, self.counts, own, device=device, progress=self.how["progress"])
-            self.rows[name] = [made]
+            return [method.finish(filled, number, self.settings).take(rows) for number in numbers]
+        if method.train is not None:
+            return [self.train(name, words)]
+        assert method.compose is not None
+        parts = {part: self.vectors(part, words)[-1] for part in parts_of(name, self.settings)}
+        own, counts = own_settings(name, self.settings), self.counts_of(words)
+        made = method.compose(parts, counts, own)
+        if method.improve is not None:
+            device = str(getattr(subject.encoder, "device", "cpu"))
+            made = method.improve(made, counts, own, device=device, progress=self.how["progress"])
+        return [made]
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """Occurrences of each word of the list in the text."""
-        counts = np.zeros(len(self.listed.words), dtype=np.int64)
+        return self.counts_of(self.listed)
+
+    def counts_of(self, words: WordList) -> NDArray[np.int64]:
+        counts = np.zeros(len(words.words), dtype=np.int64)
         if self.plan is not None:
-            known = self.listed.rows >= 0
-            counts[known] = self.plan.vocabulary.counts[self.listed.rows[known]]
+            known = words.rows >= 0
+            counts[known] = self.plan.vocabulary.counts[words.rows[known]]
         return counts
 
     def teacher(self, what: str) -> Encoder:
@@ -202,7 +218,7 @@ class Distillation:
         self.passed = run_pass(
             self.subject.source,
             [accumulator for some in made.values() for accumulator in some],
-            plan=self.plan,
+            plan=self.chosen.read,
             checkpoint=checkpoint,
             settings=self.told(made),
             seed=self.settings.seed,
@@ -215,50 +231,49 @@ class Distillation:
 
     def asked(self) -> dict[str, list[Accumulator]]:
         """What the pass over the text is to fill, by method."""
-        assert self.plan is not None
         shape = Shape(len(self.subject.layers), self.subject.dim)
         made: dict[str, list[Accumulator]] = {}
         for name in in_order(self.settings):
             if (ask := METHODS[name].accumulators) is not None:
-                made[name] = ask(self.plan, shape, self.settings)
+                made[name] = ask(self.chosen.read, shape, self.settings)
         return made
 
     def told(self, made: dict[str, list[Accumulator]]) -> dict[str, Any]:
         """What the pass depends on beside source and seed."""
-        assert self.plan is not None
-        told: dict[str, Any] = {"methods": list(made), "vocabulary": self.plan.fingerprint}
+        told: dict[str, Any] = {"methods": list(made), "vocabulary": self.chosen.read.fingerprint}
         return told | {"over contexts": self.settings.over_contexts, "max contexts": self.settings.max_contexts}
 
-    def train(self, name: str) -> Rows:
-        method = METHODS[name]
-        assert self.plan is not None
+    def train(self, name: str, words: WordList) -> Rows:
+        """What a method that trains has of some words. It is trained once, on words that no list decides."""
+        plan = self.chosen.training
+        assert plan is not None
+        if name not in self.trained:
+            self.trained[name] = self._trained(name, plan)
+            self.notes += worsened(name, self.trained[name])
+        return Rows.of(self.trained[name].matrix).take(plan.vocabulary.ids(words.words))
+
+    def _trained(self, name: str, plan: Plan) -> Trained:
+        train = METHODS[name].train
         assert self.subject.source is not None
-        assert method.train is not None
+        assert train is not None
         start = None
         if first := start_of(name, self.settings):
-            before = self.rows[first][-1]
-            start = np.where(before.found[:, None], before.matrix, 0.0)[self.listed.first_of_row]
+            begin = self.chosen.begin
+            before = self.vectors(first, begin)[-1]
+            start = np.where(before.found[:, None], before.matrix, 0.0)[begin.first_of(plan.vocabulary)]
         checkpoint = None if self.state is None else self.state / name
-        if method.together:
-            call_others(name, self.plan, checkpoint, start)
+        if METHODS[name].together:
+            call_others(name, plan, checkpoint, start)
         how = dict(self.how)
         if how["workers"].engine != "local":
             how["workers"] = how["workers"].local
             self.notes.append(f"{name} was trained on one machine; --engine {self.how['workers'].engine} did the rest.")
-        self.trained[name] = method.train(
-            self.subject.source,
-            self.plan,
-            own_settings(name, self.settings),
-            checkpoint=checkpoint,
-            start=start,
-            **how,
-        )
-        self.notes += worsened(name, self.trained[name])
-        matrix = self.trained[name].matrix
-        wanted = len(self.plan.vocabulary)
-        if len(matrix) != wanted:
-            raise ValueError(f"{name} must give a row for each of {wanted} words, got {matrix.shape}")
-        return Rows.of(matrix).take(self.listed.rows)
+        own = own_settings(name, self.settings)
+        trained = train(self.subject.source, plan, own, checkpoint=checkpoint, start=start, **how)
+        wanted = len(plan.vocabulary)
+        if len(trained.matrix) != wanted:
+            raise ValueError(f"{name} must give a row for each of {wanted} words, got {trained.matrix.shape}")
+        return trained
 
     def layer_of(self, name: str, place: int) -> str:
         """The layer of a method's vectors at a place; a method of one layer has the last, or what it was trained on."""
@@ -318,7 +333,8 @@ class Distillation:
             "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
         if name in self.trained:
-            about["training"] = {**self.trained[name].about, "losses": list(self.trained[name].losses)}
+            trained = self.trained[name]
+            about["training"] = {"words": len(trained.matrix), **trained.about, "losses": list(trained.losses)}
         if weight := about["method_settings"].get("neighbours"):
             words = int(self.rows[name][-1].found.sum())
             about["neighbours_pull"] = pull_of(weight, words) if words > 1 else 0.0  # one word has no neighbour
@@ -342,7 +358,7 @@ class Distillation:
             return done
         if not predicts(name, self.settings):
             return with_others(done, missing, self.unseen(missing, layer).take(missing), kind)
-        other, steps = self.predicted(missing, layer, rows, self.seen(name, rows))
+        other, steps = self.predicted(name, missing, layer, rows)
         return with_others(replace(done, steps=steps), missing, other, kind)
 
     def unknown(self, name: str, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -376,38 +392,52 @@ class Distillation:
         return rows.found & np.logical_or.reduce(parts_read) if parts_read else rows.found
 
     def predicted(
-        self, missing: NDArray[np.int64], layer: str, rows: Rows, seen: NDArray[np.bool_]
+        self, name: str, missing: NDArray[np.int64], layer: str, rows: Rows
     ) -> tuple[Rows, list[dict[str, Any]]]:
         """Vectors of missing words in a method's own space, see `limbeck.distill.predicting`; and how they were made.
 
         A text with next to no words to learn from leaves them without one.
         """
+        words, seen = self.listed, self.seen(name, rows)
+        if METHODS[name].train is not None:
+            words = self.chosen.begin
+            rows = self.train(name, words)
+            seen = rows.found
         known = np.flatnonzero(seen)
-        known = known[np.argsort(-self.counts[known], kind="stable")][:FITTED]
-        read = self.unseen(np.concatenate([missing, known]), layer)
-        known = known[read.found[known]]
-        other = read.take(missing)
-        if len(known) < LEAST:
+        known = known[np.argsort(-self.counts_of(words)[known], kind="stable")][:FITTED]
+        numbers = self.numbers_of(words)[known]
+        read = self.unseen(np.concatenate([missing, numbers]), layer)
+        other, there = read.take(missing), read.found[numbers]
+        if there.sum() < LEAST:
             return Rows(np.zeros((len(missing), rows.matrix.shape[1])), np.zeros(len(missing), dtype=bool)), []
-        ridge = Ridge.fit(read.matrix[known], rows.matrix[known])
+        ridge = Ridge.fit(read.matrix[numbers[there]], rows.matrix[known[there]])
         told = {
             "step": "unseen",
             "origin": self.settings.unseen,
             "words": int(other.found.sum()),
-            "fitted_on": len(known),
+            "fitted_on": int(there.sum()),
             "penalty": ridge.penalty,
             "explained": round(ridge.explained, 6),
         }
         return Rows(ridge.predict(other.matrix), other.found), [told]
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """All words that could be read without the text, by number: those of the list, then those that are trained."""
+        begin = self.listed if self._chosen is None else self._chosen.begin
+        return {word: number for number, word in enumerate(dict.fromkeys([*self.listed.words, *begin.words]))}
+
+    def numbers_of(self, words: WordList) -> NDArray[np.int64]:
+        return np.array([self.words[word] for word in words.words], dtype=np.int64)
 
     def unseen(self, numbers: NDArray[np.int64], layer: str) -> Rows:
         """Vectors of words of these numbers, read without the text; rows of other words mean nothing."""
         kind = self.settings.unseen
         method = METHOD_OF.get(kind)
         number = self.subject.layers.index(layer)
-        if method in self.rows:
+        if method in self.rows and (numbers < len(self.listed.words)).all():
             return self.rows[method][number]
-        missing = np.zeros(len(self.listed.words), dtype=bool)
+        missing = np.zeros(len(self.words), dtype=bool)
         missing[numbers] = True
         # most methods lack the same words
         if self._unseen is None or (missing & ~self._missing).any():
@@ -415,7 +445,8 @@ class Distillation:
             some = np.flatnonzero(self._missing)
             teacher = self.teacher(f"--unseen {kind}")
             state = None if self.state is None else self.state / "alone"
-            words = [self.listed.words[at] for at in some.tolist()]
+            everything = list(self.words)
+            words = [everything[at] for at in some.tolist()]
             read = unseen_vectors(kind, teacher, words, self.settings, state=state, **self.how)
             place = np.full(len(missing), -1, dtype=np.int64)
             place[some] = np.arange(len(some))
