@@ -179,8 +179,9 @@ def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         train_baseline("skipgram", corpus, plan, Settings())
     with pytest.raises(UsageError, match="start from"):
         train_baseline("cbow", corpus, plan, SMALL, start=np.zeros((16, 12)))
-    with pytest.raises(UsageError, match="epochs"):
-        Settings(epochs=0)
+    for name in ("epochs", "dim"):
+        with pytest.raises(UsageError, match=f"{name} must be at least 1, got -1"):
+            Settings(**{name: -1})
     with pytest.raises(InputError, match="none"):
         train_baseline("cbow", Corpus.from_sentences([["nothing", "here"]]), plan, SMALL)
 

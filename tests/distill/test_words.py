@@ -220,12 +220,35 @@ def test_kept_vectors_have_no_teacher_to_ask(tmp_path: Path):
     kept = lb.distill.distill(vectors=tmp_path / "kept", min_count=2)["average"]
     assert kept.vectors.words == whole.vectors.words
     np.testing.assert_allclose(kept.vectors.matrix, whole.vectors.matrix, rtol=1e-6)
-    with pytest.raises(UsageError, match="--unseen frame reads words with the teacher"):
-        lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "barrel"])
-    with pytest.raises(UsageError, match="--method word reads words with the teacher"):
-        lb.distill.distill(vectors=tmp_path / "kept", methods="word", min_count=1)
     some = lb.distill.distill(vectors=tmp_path / "kept", words=["lamp", "barrel"], unseen="drop")["average"]
     assert some.vectors.words == ["lamp"]
+
+
+def test_what_kept_vectors_cannot_give_is_refused_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lb.encode(tiny(), TEXT, out=tmp_path / "kept", keep="float32")
+    kept: dict[str, Any] = {"vectors": tmp_path / "kept", "out": tmp_path / "v", "min_count": 1}
+    monkeypatch.setattr("limbeck.run.distilling.run_pass", _never)
+    for methods in ("average", "average,x2static"):
+        with pytest.raises(
+            UsageError, match="text lacks 1 word, such as 'zebra': --unseen drop leaves these out"
+        ) as told:
+            lb.distill.distill(**kept, words=["lamp", "zebra"], methods=methods)
+        assert not hasattr(told.value, "__notes__")  # there is nothing to go on from
+    monkeypatch.setattr("limbeck.run.distilling.survey", _never)
+    for methods, how in (("word", {}), ("best", {}), ("x2static", {"start": "frame"})):
+        with pytest.raises(UsageError, match=f"--method {methods} reads words with the teacher.*such as average"):
+            lb.distill.distill(**kept, methods=methods, **how)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def _never(*_: Any, **__: Any) -> None:
+    raise AssertionError("too late")
+
+
+def test_shares_of_no_text_are_refused_before_words_are_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(HuggingFaceEncoder, "forward", _never)
+    with pytest.raises(UsageError, match="--weighting sif needs counts of words: give a --corpus"):
+        lb.distill.distill(tiny(), words=["lamp"], methods="frame", weighting="sif")
 
 
 def test_kept_vectors_know_whether_their_teacher_tells_case(tmp_path: Path):

@@ -68,10 +68,10 @@ class WordSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        least = {"epochs": 1, "negatives": 1, "window": 1, "threads": 1}
-        for name, number in least.items():
-            if getattr(self, name) < number:
-                raise UsageError(f"{name} must be at least {number}, got {getattr(self, name)}.")
+        for name in ("dim", "epochs", "negatives", "window", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name} must be at least 1, got {value}.")
         for name in ("subsampling", "learning_rate"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"{name} must be a finite number above 0, got {getattr(self, name)}.")

@@ -51,8 +51,6 @@ def finish(
         x, told = reduced(x, fit_on, settings.dim)
         steps.append(told)
     if settings.weighting == "sif":
-        if not total:
-            raise UsageError("--weighting sif needs counts of words: give a --corpus, or leave it out.")
         x = x * sif_weights(counts, total, settings.sif)[:, None]
         steps.append({"step": "weighting", "kind": "sif", "a": settings.sif, "of_words": total})
     return x.astype(np.float32), steps

@@ -217,6 +217,8 @@ def open_subject(
         raise UsageError("words must be at least one; got none.")
     if named and not is_static(model):
         options.setdefault("layers", "-1")
+    if vectors is not None:
+        check_without_teacher(settings)
     if corpus is not None or vectors is not None or model is None:
         source = open_source(model, corpus, vectors=vectors, **options)
         encoder: Encoder | None = getattr(source, "encoder", None)
@@ -230,9 +232,22 @@ def open_subject(
         )
     if only is None:
         raise UsageError("--corpus or --words is needed, to know which words are to have vectors.")
+    if settings.weighting == "sif":
+        raise UsageError("--weighting sif needs counts of words: give a --corpus, or leave it out.")
     refuse_options({name: options[name] for name in (*CORPUS_OPTIONS, "text_unit") if name in options}, "no text")
     subject = Subject(None, open_encoder(model, **options), (*only, *also), (), str(model) if named else "")
     return checked(subject, settings)
+
+
+def check_without_teacher(settings: DistillSettings) -> None:
+    """Refuse methods that kept vectors are not enough for."""
+    for name in settings.methods:
+        needed = in_order(replace(settings, methods=(name,)))
+        if any(METHODS[one].alone is not None for one in needed):
+            raise UsageError(
+                f"--method {name} reads words with the teacher, which kept vectors do not have: choose another, such "
+                "as average, or give --model and --corpus in the place of --vectors."
+            )
 
 
 def open_within(window: int, model: Any, corpus: Any, settings: DistillSettings, **options: Any) -> Subject:

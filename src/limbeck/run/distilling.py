@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from limbeck.accumulators import Accumulator
 from limbeck.distill.best import FEW
+from limbeck.distill.card import number_of
 from limbeck.distill.distilled import CORPUS, Distilled
 from limbeck.distill.fallback import METHOD_OF, unseen_vectors
 from limbeck.distill.finishing import check_finite, finish
@@ -122,6 +123,7 @@ class Distillation:
                 f"at least one word must be in the text for {', '.join(lacking)}; of {self.listed.shown:,} none is: "
                 "check --words and --case."
             )
+        self.check_unseen()
         if saved and known is None:
             saved.save_plan(plan)
         self.plan, self._chosen = plan, chosen
@@ -131,6 +133,16 @@ class Distillation:
     def chosen(self) -> Chosen:
         assert self._chosen is not None
         return self._chosen
+
+    def check_unseen(self) -> None:
+        """Refuse words that only a teacher could say something of, where there is none."""
+        unseen = [self.listed.words[row] for row in np.flatnonzero(self.listed.rows[: self.listed.shown] < 0).tolist()]
+        asking = any(not METHODS[name].untaught for name in self.settings.methods)
+        if self.subject.encoder is None and self.settings.unseen != "drop" and unseen and asking:
+            raise UsageError(
+                f"--unseen {self.settings.unseen} reads words with the teacher, which kept vectors do not have, and "
+                f"their text lacks {number_of(len(unseen))}, such as {unseen[0]!r}: --unseen drop leaves these out."
+            )
 
     def lists(self, name: str) -> list[WordList]:
         """The lists of words that a method makes vectors of, of those that this run is about."""
@@ -199,7 +211,10 @@ class Distillation:
 
     def teacher(self, what: str) -> Encoder:
         if self.subject.encoder is None:
-            raise UsageError(f"{what} reads words with the teacher, which kept vectors do not have: give --model.")
+            raise UsageError(
+                f"{what} reads words with the teacher, which kept vectors do not have: give --model and --corpus in "
+                "their place, or --unseen drop for words without a vector."
+            )
         return self.subject.encoder
 
     def filled(self, name: str) -> list[Accumulator]:
