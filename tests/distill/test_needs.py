@@ -17,6 +17,7 @@ from made import as_jsonl, sentences
 from limbeck.cli import main
 from limbeck.distill import METHODS, best
 from limbeck.distill.alone import read_words
+from limbeck.distill.x2static.cache import ContextCache
 from limbeck.run import distill_needs
 from limbeck.run.distill import open_subject, settings_of
 from limbeck.run.distill_needs import needs, seconds_alone, sentences_of
@@ -94,9 +95,9 @@ def letters(texts: Any) -> list[Any]:
     return [table[[sum(map(ord, word)) % 512 for word in text.words]] for text in texts]
 
 
-def planned(words: int, state: Path | None = None, **options: Any) -> Distillation:
-    """A run of `best` on so many words, ready to begin."""
-    settings, rest = settings_of("best", {"min_count": 1, **options})
+def planned(words: int, state: Path | None = None, methods: str = "best", **options: Any) -> Distillation:
+    """A run on so many words, ready to begin."""
+    settings, rest = settings_of(methods, {"min_count": 1, **options})
     text = [[f"w{(first + step) % words}" for step in range(3)] for first in range(words)]
     work = Distillation(open_subject(letters, text, settings, **rest), settings, state, Workers(), False)
     work.plan_words()
@@ -138,3 +139,23 @@ def test_disk_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert len(there) == 16
     assert told.state - sums == pytest.approx(max(there) + 4 * 1000 * DIM, rel=0.1)
     assert told.disk == 4 * 1000 * DIM
+
+
+@pytest.mark.parametrize("method", ["x2static", "regression", "sent2vec"])
+def test_contexts_of_later_epochs_are_in_the_disk_while_it_runs(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def told(**own: Any) -> int:
+        return needs(planned(1000, methods=method, train={method: own})).state
+
+    work = planned(1000, tmp_path, method, train={method: {"epochs": 2}})
+    there: list[int] = []
+
+    def watched(cache: ContextCache) -> None:
+        there.append(sum(path.stat().st_size for path in cache.folder.iterdir()))
+
+    monkeypatch.setattr(ContextCache, "remove", watched)
+    work.make(method)
+    assert needs(work).state - told(epochs=1) == pytest.approx(there[0], rel=0.2)
+    if method == "x2static":  # made anew in every epoch
+        assert told(epochs=2, context="others") == told(epochs=1)

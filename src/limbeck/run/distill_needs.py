@@ -11,9 +11,11 @@ import numpy as np
 from limbeck.distill.alone import CHUNK
 from limbeck.distill.best import BLOCK as VIEWED
 from limbeck.distill.card import number_of
-from limbeck.distill.methods import METHODS, in_order, parts_of, templates_of
+from limbeck.distill.methods import METHODS, in_order, own_settings, parts_of, templates_of
 from limbeck.distill.neighbours import AMONG, BLOCK, NEAREST
 from limbeck.distill.settings import DistillSettings
+from limbeck.distill.x2static.cache import cache_bytes
+from limbeck.distill.x2static.settings import Training
 from limbeck.run.distilling import Distillation
 from limbeck.stream.progress import clock
 from limbeck.stream.run import words_a_second
@@ -76,6 +78,8 @@ def needs(work: Distillation) -> Needs:
         elif work.chosen.training is not None:
             trained = len(work.chosen.training.vocabulary) * dim
             kept, state = kept + 12 * trained, state + 4 * trained
+            if isinstance(own := own_settings(name, settings), Training):
+                state += cache_bytes(work.chosen.training, own, dim)
         if name in settings.methods:
             result = shown * dim * (1 if method.one_layer else layers)
             kept, disk = kept + 4 * result, disk + width * result

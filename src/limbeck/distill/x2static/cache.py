@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from limbeck.distill.x2static.contexts import Gathered
+from limbeck.distill.x2static.settings import Sent2Vec, Training
 from limbeck.errors import LimbeckError
 from limbeck.state import load, save
 from limbeck.stream.plan import Plan
@@ -70,9 +71,12 @@ class ContextCache:
         return self.folder / f"{number:06d}.npz"
 
 
-def cache_bytes(plan: Plan, dim: int) -> int:
-    """About what the contexts of a plan take on disk."""
-    return plan.sentences * (dim * 2 + 12) + int(plan.vocabulary.counts.sum()) * OWN_BYTES
+def cache_bytes(plan: Plan, settings: Training, dim: int, *, processes: int = 1) -> int:
+    """About what the contexts of a plan take on disk: of each process its dimensions, and who the occurrences are."""
+    if not settings.keeps_contexts:
+        return 0
+    own = plan.sentences * 12 + int(plan.vocabulary.counts.sum()) * OWN_BYTES
+    return processes * own + (0 if isinstance(settings, Sent2Vec) else plan.sentences * dim * 2)
 
 
 def check_room(folder: Path, needed: int) -> None:

@@ -48,6 +48,11 @@ class Training:
         if not self.subsample >= 0:
             raise UsageError(f"subsample must be 0 (keep all) or more; got {self.subsample}.")
 
+    @property
+    def keeps_contexts(self) -> bool:
+        """Whether later epochs read the contexts of the first from the disk."""
+        return self.epochs > 1
+
     def with_changes(self, **changes: Any) -> Self:
         """The same with some settings changed; an unknown name is told with the nearest known one."""
         names = [field.name for field in fields(self)]
@@ -105,6 +110,11 @@ class X2Static(Contrasting):
             raise UsageError(f"length must be 0 (as they are) or a finite number above it; got {self.length}.")
         if self.context == "masked" and self.epochs > 1:
             raise UsageError("masked contexts cost a forward pass a target: ask for one epoch.")
+
+    @property
+    def keeps_contexts(self) -> bool:
+        # those that belong to one target are made anew in every epoch, for other targets
+        return super().keeps_contexts and self.context not in ("others", "masked")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from limbeck.distill.x2static.contexts import Gathered
 from limbeck.distill.x2static.group import Group
 from limbeck.distill.x2static.masked import MaskedTargets
 from limbeck.distill.x2static.sampling import keep_probabilities
-from limbeck.distill.x2static.settings import Sent2Vec, Training, X2Static
+from limbeck.distill.x2static.settings import Sent2Vec, Training
 from limbeck.distill.x2static.static_context import NoTeacher
 from limbeck.distill.x2static.trainer import Trainer
 from limbeck.encoders.huggingface import HuggingFaceEncoder
@@ -84,22 +84,20 @@ def train(
     }
     saved = _Saved(checkpoint, identity, trainer)
     epoch, done = saved.load()
-    # contexts that belong to one target are made anew in every epoch, for other targets
-    cached = settings.epochs > 1 and not (isinstance(settings, X2Static) and settings.context in ("others", "masked"))
     with ExitStack() as stack:
         processes = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
         cache = None
-        if cached:
+        if settings.keeps_contexts:
             if checkpoint is None:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="limbeck-contexts-")))
             else:
                 folder = checkpoint / (FOLDER if group.size == 1 else f"{FOLDER}-{group.rank + 1}-of-{group.size}")
             if epoch < settings.epochs:
                 if epoch == 0:
-                    needed = cache_bytes(plan, 0 if isinstance(settings, Sent2Vec) else group.width(dim))
-                    check_room(folder, needed * group.size)
+                    needed = cache_bytes(plan, settings, dim, processes=group.size)
+                    check_room(folder, needed)
                     if progress:
-                        told = size(needed * group.size)
+                        told = size(needed)
                         print(f"contexts for later epochs take about {told} in {folder.parent}", file=sys.stderr)
                 cache = ContextCache(folder)
         with saved.when_stopped():
