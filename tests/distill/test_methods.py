@@ -306,7 +306,7 @@ def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
             lb.distill.distill("no-such-model", "no-such-text", **options)
     told = "--corpus is needed: best makes vectors of a text; word, frame and frames do not"
     with pytest.raises(UsageError, match=told):
-        lb.distill.distill("mini-bert", words=["tea"])
+        lb.distill.distill("mini-bert", words=["tea"], methods="best")
     with pytest.raises(UsageError, match="needed: average, principal make vectors of a text"):
         lb.distill.distill("mini-bert", words=["tea"], methods="average,frame,principal")
     with pytest.raises(UsageError, match=r"--set best.dim must be at most the teacher's 128 dimensions; got 300"):

@@ -41,7 +41,8 @@ examples:
   limbeck distill --model bert-base-uncased --corpus 'texts/*.txt.gz' --method average --layers 8-12 --out vectors
   limbeck distill --model bert-base-uncased --corpus text.txt --method average,principal,frame --out vectors
   limbeck distill --model bert-base-uncased --corpus text.txt --words words.txt --unseen frame --out vectors
-  limbeck distill --model bert-base-uncased --words words.txt --method frame --frame "this is a {}." --out vectors
+  limbeck distill --model bert-base-uncased --words words.txt --out vectors
+  limbeck distill --model bert-base-uncased --words words.txt --frame "this is a {}." --out vectors
   limbeck distill --model gpt2 --corpus text.txt --repair all-but-the-top:components=3 --dim 256 --keep float16 --out v
   limbeck distill --vectors kept --out vectors
   limbeck distill --model mini-bert --corpus sample --tasks wordsim --data data --out vectors
@@ -98,7 +99,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("-h", "--help", action=Help, nargs=0, help="show this help message and exit")
     group = parser.add_argument_group("method")
-    group.add_argument("--method", metavar="NAMES", help="see below (default: best; of kept vectors average)")
+    group.add_argument(
+        "--method",
+        metavar="NAMES",
+        help="see below (default: best; of kept vectors average; of --words without --corpus frame)",
+    )
     group.add_argument(
         "--over-contexts", metavar="KIND", help="of average: mean (default), min or max over a word's contexts"
     )
@@ -132,7 +137,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     group = parser.add_argument_group("words")
     group.add_argument("--min-count", type=positive, metavar="N", help="least occurrences of a word of the text (5)")
     group.add_argument("--max-words", type=positive, metavar="N", help="the most frequent so many (750000)")
-    group.add_argument("--words", metavar="FILE", help="exactly the words of this file, one a line")
+    group.add_argument("--words", metavar="FILE", help="show exactly the words of this file, one a line")
     group.add_argument("--add-words", metavar="FILE", help="these words beside those of the text")
     group.add_argument(
         "--unseen",
@@ -213,7 +218,9 @@ def make(options: argparse.Namespace, *, together: bool = False) -> int:
     if options.vectors is not None and options.preset is not None:
         raise UsageError("--preset says how the teacher reads the text, and kept vectors are past that: leave it out.")
     if options.method is None:
-        options.method = usual_method(options.vectors)
+        options.method = usual_method(corpus=options.corpus, words=options.words, vectors=options.vectors)
+        if options.method == "frame" and not options.quiet:
+            print("without --corpus words are read in a frame: --method frame", file=sys.stderr)
     settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
     if together:
         from limbeck.run.distill_together import check_together

@@ -81,7 +81,8 @@ def distill(
     >>> made["average"].vectors.words, made["average"]["tea"].tolist()
     (['black', 'tea'], [3.0, 0.0])
     """
-    settings, rest = settings_of(usual_method(vectors) if methods is None else methods, options)
+    usual = usual_method(corpus=corpus, words=words, vectors=vectors)
+    settings, rest = settings_of(usual if methods is None else methods, options)
     subject = open_subject(model, corpus, settings, words=words, add_words=add_words, vectors=vectors, **rest)
     how: dict[str, Any] = {"tasks": tasks, "data": data, "progress": progress}
     with Workers(workers) as processes:
@@ -91,9 +92,14 @@ def distill(
             return distill_into(folder, subject, settings, workers=processes, **how)
 
 
-def usual_method(vectors: Any = None) -> str:
-    """The method where none is named: "best"; of kept vectors, without a teacher to read frames, "average"."""
-    return DistillSettings.methods[0] if vectors is None else "average"
+def usual_method(*, corpus: Any = None, words: Any = None, vectors: Any = None) -> str:
+    """The method where none is named: "best".
+
+    Of kept vectors, without a teacher to read frames, "average"; of words without a text "frame".
+    """
+    if vectors is not None:
+        return "average"
+    return "frame" if corpus is None and words is not None else DistillSettings.methods[0]
 
 
 def vectors_for(
@@ -108,8 +114,7 @@ def vectors_for(
     >>> vectors.words, vectors["night train"].shape
     (['tea', 'night train'], (128,))
     """
-    alone = corpus is None and options.get("vectors") is None
-    made = distill(model, corpus, methods=methods or ("frame" if alone else None), words=words, **options)
+    made = distill(model, corpus, methods=methods, words=words, **options)
     if len(made) != 1:
         raise UsageError(f"one method and one layer give one vector a word; these give {', '.join(made)}: choose one.")
     return next(iter(made.values())).vectors
