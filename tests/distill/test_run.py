@@ -402,11 +402,11 @@ def test_dry_run_refuses_what_the_run_would(run: Run, model: Path, text: Path, t
 
 def test_words_without_a_text_are_read_in_the_frame(run: Run, model: Path, tmp_path: Path):
     words = tmp_path / "words.txt"
-    words.write_text("river\nzebra\n", encoding="utf-8")
+    words.write_text("river\nbarrel\n", encoding="utf-8")
     status, said, err = run("--model", model, "--words", words, "--out", tmp_path / "v")
     assert (status, err) == (0, "without --corpus words are read in a frame: --method frame\n")
     assert "2 words × 16 dimensions" in said
-    want = lb.distill.vectors_for(["river", "zebra"], str(model))
+    want = lb.distill.vectors_for(["river", "barrel"], str(model))
     np.testing.assert_array_equal(Distilled.load(tmp_path / "v").vectors.matrix, want.matrix)
     assert list(lb.distill.distill(str(model), words=["river"])) == ["frame"]
     assert (

@@ -11,7 +11,7 @@ import numpy as np
 from limbeck.distill.alone import CHUNK
 from limbeck.distill.best import BLOCK as VIEWED
 from limbeck.distill.card import number_of
-from limbeck.distill.methods import METHODS, in_order, own_settings, parts_of, templates_of
+from limbeck.distill.methods import METHODS, in_order, own_settings, templates_of
 from limbeck.distill.neighbours import AMONG, BLOCK, NEAREST
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.x2static.cache import cache_bytes
@@ -74,7 +74,7 @@ def needs(work: Distillation) -> Needs:
             room = max(room, READING * table)
         elif method.compose is not None:
             kept, room = kept + 4 * one, max(room, COMPOSING * one)
-            blocks = blocks_of(listed, dim, len(parts_of(name, settings)))
+            blocks = blocks_of(listed, dim)
         elif work.chosen.training is not None:
             trained = len(work.chosen.training.vocabulary) * dim
             kept, state = kept + 12 * trained, state + 4 * trained
@@ -86,12 +86,11 @@ def needs(work: Distillation) -> Needs:
     return Needs(kept + room + blocks, state, disk)
 
 
-def blocks_of(words: int, dim: int, views: int) -> int:
-    """Bytes of blocks of rows while views are put together, or while words are compared, whichever is more."""
-    width = views * dim
-    together = 2 * 8 * min(words, VIEWED) * width + 8 * width**2  # float64, one is made while another is there
+def blocks_of(words: int, dim: int) -> int:
+    """Bytes of blocks of rows while views are turned, or while words are compared, whichever is more."""
+    turned = 2 * 8 * min(words, VIEWED) * dim + 5 * 8 * dim**2  # float64: two blocks, and matrices of products
     cosines = (4 + 1 + 4) * BLOCK * min(words, AMONG)  # with the mask of some of them, and what sorting takes
-    return max(together, cosines + 2 * 4 * BLOCK * min(words, NEAREST) * dim)
+    return max(turned, cosines + 2 * 4 * BLOCK * min(words, NEAREST) * dim)
 
 
 def sentences_of(name: str, settings: DistillSettings) -> int:
