@@ -20,7 +20,8 @@ from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import choose_words
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.run.distilling import EVERYTHING, Distillation
+from limbeck.run.distill_completing import Completing
+from limbeck.run.distilling import EVERYTHING
 from limbeck.stream import TextSource, survey
 from limbeck.stream.workers import Workers
 from limbeck.vectors.writer import DESCRIPTION
@@ -194,7 +195,7 @@ def test_words_that_nobody_can_spell_need_a_text(unseen: str, method: str):
 
 def test_words_that_cannot_be_spelt_are_not_predicted_from(monkeypatch: pytest.MonkeyPatch):
     """Where nothing else is missing, the words that the text has are not read in a frame for their sake."""
-    monkeypatch.setattr(Distillation, "predicted", lambda *_: pytest.fail("words were read for nothing"))
+    monkeypatch.setattr(Completing, "predicted", lambda *_: pytest.fail("words were read for nothing"))
     made = lb.distill.distill(tiny(), TEXT, words=["lamp", *STRANGE], methods="contexts")["contexts"]
     assert made.vectors.words == ["lamp"]
     assert made.about["finishing"] == []

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, is_dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from limbeck.accumulators import Accumulator
 from limbeck.distill.best import FEW
 from limbeck.distill.card import number_of
 from limbeck.distill.distilled import CORPUS, Distilled
-from limbeck.distill.fallback import METHOD_OF, unseen_vectors
 from limbeck.distill.finishing import check_finite, finish
-from limbeck.distill.lacking import lacking, lacking_told, unknown_words
+from limbeck.distill.lacking import lacking, lacking_told
 from limbeck.distill.methods import (
     METHODS,
     Shape,
@@ -25,17 +23,16 @@ from limbeck.distill.methods import (
     in_order,
     own_settings,
     parts_of,
-    predicts,
     start_of,
     templates_of,
 )
 from limbeck.distill.neighbours import pull_of
-from limbeck.distill.predicting import FITTED, LEAST, Ridge
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
+from limbeck.run.distill_completing import Completing
 from limbeck.run.distill_subject import Subject, describe
 from limbeck.run.distill_together import call_others
 from limbeck.run.distill_words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
@@ -48,23 +45,9 @@ from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
-ORIGIN_OF = {"word": "alone"}  #: of methods that never look at the text; of others of these it is the method's name
 WORSE = 1.2  #: a loss that ends so many times as high as it began is worth a word
 NOT_CENTERED = f"frames of fewer than {FEW} words are not centered, since nobody knows what these share with others."
 CASE_UNKNOWN = "kept vectors do not say whether their teacher tells Tea and tea apart: two words, unless --case lower."
-
-
-@dataclass(frozen=True)
-class Completed:
-    """A method's vectors with those from elsewhere: one row for each word that is to be shown.
-
-    origins  (words,) how each came about
-    steps    what was done to bring others among them, for the record
-    """
-
-    rows: Rows
-    origins: NDArray[np.object_]
-    steps: list[dict[str, Any]]
 
 
 class Distillation:
@@ -83,8 +66,7 @@ class Distillation:
         self.rows: dict[str, list[Rows]] = {}  # of methods that were made, a layer after the other
         self._begun: dict[str, list[Rows]] = {}  # the same of words that a training begins from, if these are others
         self.trained: dict[str, Trained] = {}
-        self._unseen: list[Rows] | None = None
-        self._missing = np.zeros(0, dtype=bool)  # words that _unseen has vectors of
+        self.completing = Completing(self)
         self.notes = list(subject.notes)
 
     def plan_words(self, surveyed: Plan | None = None) -> Plan | None:
@@ -300,10 +282,10 @@ class Distillation:
     def finished(self, name: str, layer: str, rows: Rows) -> Distilled:
         """The result: words without a vector get one from elsewhere or are left out; then what comes last is done."""
         shown, teacher = self.listed.shown, describe(self.subject)["teacher"]
-        done = self.completed(name, layer, rows)
+        done = self.completing.completed(name, layer, rows)
         kept = np.flatnonzero(done.rows.found)
         missing = np.flatnonzero(~done.rows.found)
-        without = lacking([self.listed.words[row] for row in missing.tolist()], self.unknown(name, missing))
+        without = lacking([self.listed.words[row] for row in missing.tolist()], self.completing.unknown(name, missing))
         if not len(kept):
             raise LimbeckError(
                 f"at least one word must have a vector, none of {shown:,} has{lacking_told(without)}: check --words."
@@ -355,119 +337,6 @@ class Distillation:
             about["neighbours_pull"] = pull_of(weight, words) if words > 1 else 0.0  # one word has no neighbour
         return about
 
-    def completed(self, name: str, layer: str, rows: Rows) -> Completed:
-        """The vectors of the words that are shown; a word that the method has none for gets one from elsewhere."""
-        method, kind = METHODS[name], self.settings.unseen
-        done = self.own(name, rows)
-        stand_in = getattr(self.trained.get(name), "unseen", None)  # a baseline's own, by its n-grams
-        if kind == "drop" or done.rows.found.all():
-            return done
-        missing = np.flatnonzero(~done.rows.found)
-        if stand_in is not None:
-            words = [self.listed.words[row] for row in missing.tolist()]
-            return with_others(done, missing, Rows.of(stand_in(words)), "ngrams")
-        if method.untaught or method.alone is not None:
-            return done
-        missing = missing[~self.unknown(name, missing)]
-        if not len(missing):
-            return done
-        if not predicts(name, self.settings):
-            return with_others(done, missing, self.unseen(missing, layer).take(missing), kind)
-        other, steps = self.predicted(name, missing, layer, rows)
-        return with_others(replace(done, steps=steps), missing, other, kind)
-
-    def unknown(self, name: str, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these words the teacher is to read without the text, and knows no piece of."""
-        method = METHODS[name]
-        reads = method.alone is not None or (self.settings.unseen != "drop" and not method.untaught)
-        words = [self.listed.words[row] for row in numbers.tolist()]
-        return unknown_words(self.subject.encoder if reads else None, words)
-
-    def own(self, name: str, rows: Rows) -> Completed:
-        """What the method itself has of the words that are shown."""
-        shown, method = self.listed.shown, METHODS[name]
-        origins = np.full(shown, CORPUS if method.alone is None else ORIGIN_OF.get(name, name), dtype=object)
-        matrix, found = rows.matrix[:shown], rows.found[:shown]
-        parts = parts_of(name, self.settings)
-        alone = [ORIGIN_OF.get(part, part) for part in parts if METHODS[part].alone]
-        if parts and len(alone) == len(parts):
-            origins[:] = alone[0]
-        elif parts:
-            # of a word that the text lacks it may have one by a part that needs no text
-            lacking = found & ~self.seen(name, rows)[:shown]
-            origins[lacking] = alone[0] if alone else CORPUS
-            if self.settings.unseen != "frame":  # something else is asked for, or nothing
-                found = found & ~lacking
-        return Completed(Rows(matrix, found), origins, [])
-
-    def seen(self, name: str, rows: Rows) -> NDArray[np.bool_]:
-        """Which words of the list have a vector that is made of the text, in part at least."""
-        parts = parts_of(name, self.settings)
-        parts_read = [self.rows[part][-1].found for part in parts if METHODS[part].alone is None]
-        return rows.found & np.logical_or.reduce(parts_read) if parts_read else rows.found
-
-    def predicted(
-        self, name: str, missing: NDArray[np.int64], layer: str, rows: Rows
-    ) -> tuple[Rows, list[dict[str, Any]]]:
-        """Vectors of missing words in a method's own space, see `limbeck.distill.predicting`; and how they were made.
-
-        A text with next to no words to learn from leaves them without one.
-        """
-        words, seen = self.listed, self.seen(name, rows)
-        if METHODS[name].train is not None:
-            words = self.chosen.begin
-            rows = self.train(name, words)
-            seen = rows.found
-        known = np.flatnonzero(seen)
-        known = known[np.argsort(-self.counts_of(words)[known], kind="stable")][:FITTED]
-        numbers = self.numbers_of(words)[known]
-        read = self.unseen(np.concatenate([missing, numbers]), layer)
-        other, there = read.take(missing), read.found[numbers]
-        if there.sum() < LEAST:
-            return Rows(np.zeros((len(missing), rows.matrix.shape[1])), np.zeros(len(missing), dtype=bool)), []
-        ridge = Ridge.fit(read.matrix[numbers[there]], rows.matrix[known[there]])
-        told = {
-            "step": "unseen",
-            "origin": self.settings.unseen,
-            "words": int(other.found.sum()),
-            "fitted_on": int(there.sum()),
-            "penalty": ridge.penalty,
-            "explained": round(ridge.explained, 6),
-        }
-        return Rows(ridge.predict(other.matrix), other.found), [told]
-
-    @cached_property
-    def words(self) -> dict[str, int]:
-        """All words that could be read without the text, by number: those of the list, then those that are trained."""
-        begin = self.listed if self._chosen is None else self._chosen.begin
-        return {word: number for number, word in enumerate(dict.fromkeys([*self.listed.words, *begin.words]))}
-
-    def numbers_of(self, words: WordList) -> NDArray[np.int64]:
-        return np.array([self.words[word] for word in words.words], dtype=np.int64)
-
-    def unseen(self, numbers: NDArray[np.int64], layer: str) -> Rows:
-        """Vectors of words of these numbers, read without the text; rows of other words mean nothing."""
-        kind = self.settings.unseen
-        method = METHOD_OF.get(kind)
-        number = self.subject.layers.index(layer)
-        if method in self.rows and (numbers < len(self.listed.words)).all():
-            return self.rows[method][number]
-        missing = np.zeros(len(self.words), dtype=bool)
-        missing[numbers] = True
-        # most methods lack the same words
-        if self._unseen is None or (missing & ~self._missing).any():
-            self._missing = missing if self._unseen is None else missing | self._missing
-            some = np.flatnonzero(self._missing)
-            teacher = self.teacher(f"--unseen {kind}")
-            state = None if self.state is None else self.state / "alone"
-            everything = list(self.words)
-            words = [everything[at] for at in some.tolist()]
-            read = unseen_vectors(kind, teacher, words, self.settings, state=state, **self.how)
-            place = np.full(len(missing), -1, dtype=np.int64)
-            place[some] = np.arange(len(some))
-            self._unseen = [rows.take(place) for rows in read]
-        return self._unseen[number]
-
     def account(self, name: str) -> dict[str, Any]:
         """How much there was to read for a method, and what of it had no vector."""
         if self.plan is None:
@@ -500,11 +369,3 @@ def worsened(name: str, trained: Trained) -> list[str]:
         return []
     began, ended = f"{losses[0]:.3g}", f"{losses[-1]:.3g}"
     return [f"the loss of {name} began at {began} and ended at {ended}: lower --set {name}.learning_rate."]
-
-
-def with_others(done: Completed, missing: NDArray[np.int64], other: Rows, origin: str) -> Completed:
-    """The same with vectors of missing words, a row for each of these."""
-    at = missing[other.found]
-    matrix, found, origins = done.rows.matrix.copy(), done.rows.found.copy(), done.origins.copy()
-    matrix[at], found[at], origins[at] = other.matrix[other.found], True, origin
-    return replace(done, rows=Rows(matrix, found), origins=origins)
