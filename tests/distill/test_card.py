@@ -41,12 +41,20 @@ def test_only_views_that_count_are_named(own: dict[str, float], told: str, untol
     assert not [part for part in untold if part in found]
 
 
+def test_what_is_done_for_words_that_are_cut_up_is_told():
+    cut_up = "Of a word that the teacher's tokenizer cuts up"
+    assert f"{cut_up} these texts count more and what its letters say of it is added." in card_of()
+    assert f"{cut_up} these texts count more." in card_of(spelling=0.0)
+    assert f"{cut_up} what its letters say of it is added." in card_of(contexts=0.0)
+    assert cut_up not in card_of(spelling=0.0, split=1.0)
+
+
 def test_how_far_vectors_were_drawn_is_told():
     among_few = card_of(pull=0.042625)
     assert "drawn towards the mean of the words nearest to it, which counts 0.043 beside the word itself" in among_few
-    assert "less than the 0.5 asked for" in among_few
-    among_many = card_of(pull=0.5)
-    assert "which counts 0.5 beside the word itself." in among_many
+    assert "less than the 0.3 asked for" in among_few
+    among_many = card_of(pull=0.3)
+    assert "which counts 0.3 beside the word itself." in among_many
     assert "less than" not in among_many
 
 

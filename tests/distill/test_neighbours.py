@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from limbeck.distill.best import BestSettings, drawn_rows
-from limbeck.distill.methods import METHODS
 from limbeck.distill.neighbours import SHARPNESS, draw_to_neighbours
-from limbeck.distill.rows import Rows
 
 WORDS, DIM = 2500, 8  # more than are compared at once
 
@@ -92,13 +89,3 @@ def test_twins_do_not_draw_each_other(matrix, counts):
 def test_words_that_are_all_the_same_stay():
     same = np.ones((5, DIM), dtype=np.float32)
     np.testing.assert_allclose(draw_to_neighbours(same, np.ones(5), 0.5, enough=1), same, rtol=1e-6)
-
-
-def test_the_default_method_draws(matrix, counts):
-    rows = Rows(matrix, np.linalg.norm(matrix, axis=1) > 0)
-    drawn = drawn_rows(rows, counts, BestSettings(neighbours=0.5), device="cpu", progress=False)
-    np.testing.assert_array_equal(drawn.matrix, draw_to_neighbours(matrix, counts, 0.5))
-    assert np.abs(drawn.matrix - matrix).max() > 1e-3
-    assert METHODS["best"].improve is drawn_rows
-    still = drawn_rows(rows, counts, BestSettings(neighbours=0), device="cpu", progress=False)
-    np.testing.assert_array_equal(still.matrix, matrix)

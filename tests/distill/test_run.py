@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.distill import METHODS, Distilled, Method, Rows, Trained
+from limbeck.distill import METHODS, Distilled, Known, Method, Rows, Trained
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.run.distill import settings_of
@@ -317,8 +317,8 @@ def train_towards_ones(
     return Trained(matrix, losses, {"kept_in": str(checkpoint)})
 
 
-def blend(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: Any) -> Rows:
-    share = (counts / (counts + 5))[:, None]
+def blend(parts: Mapping[str, Rows], known: Known, settings: Any, **how: Any) -> Rows:
+    share = (known.counts / (known.counts + 5))[:, None]
     matrix = (1 - share) * parts["average"].matrix + share * parts["moved"].matrix
     return Rows(matrix, parts["average"].found & parts["moved"].found)
 

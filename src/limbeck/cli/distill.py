@@ -113,7 +113,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         action="append",
         metavar="TEXT",
         help='of frame, with {} in the word\'s place (default: "the meaning of {}."), and of frames and best (default: '
-        "16 sentences); may be given several times",
+        "4 sentences); may be given several times",
     )
     group.add_argument("--no-special-input", action="store_true", help="of word: do not give the teacher [CLS], [SEP]")
     group.add_argument("--special-mean", action="store_true", help="of word: pool them with the word's pieces")

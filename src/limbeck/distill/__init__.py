@@ -11,13 +11,14 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["METHODS", "DistillSettings", "Distilled", "Method", "Rows", "Trained", "distill", "vectors_for"]
+__all__ = ["METHODS", "DistillSettings", "Distilled", "Known", "Method", "Rows", "Trained", "distill", "vectors_for"]
 
 #: public name -> module; the run that puts the parts together stands above them, and is named here for users
 _MODULES = {
     "METHODS": "limbeck.distill.methods",
     "DistillSettings": "limbeck.distill.settings",
     "Distilled": "limbeck.distill.distilled",
+    "Known": "limbeck.distill.rows",
     "Method": "limbeck.distill.methods",
     "Rows": "limbeck.distill.rows",
     "Trained": "limbeck.distill.methods",

@@ -1,4 +1,4 @@
-"""The default way to distil: what a word is said to be, how it is used, what it is used about, and among which words.
+"""The default way to distil: what a word is said to be, how it is used, what about, how spelled, among which words.
 
 Three views of a word, each weak where another is strong:
 
@@ -12,11 +12,16 @@ Each view is centered and made of unit length; the others are rotated onto the f
 changes no cosine within a view), and the weighted sum of the three is the word's vector. In one space a word that the
 text lacks stands beside one that it has, and what one view says of a word is compared with what another says of the
 next; side by side, in a space each, a view that a word lacks would make all its cosines smaller. The two views of the
-text weigh n / (n + `evidence`) of their weight for a word seen n times. Last, every vector is drawn towards those of
-its nearest words (`limbeck.distill.neighbours`).
+text weigh n / (n + `evidence`) of their weight for a word seen n times.
 
-The weights were chosen on MTurk-287, MTurk-771 and MEN with two teachers (docs/best.md), and `evidence` there too, with
-averages over at most three contexts a word.
+A word that the teacher's tokenizer cuts up is one the teacher hardly knows: what it says of the word, in frames or in
+place, is poor, what it says of the texts around it is not. There contexts weigh `split` times as much, and what the
+word's letters say is added (`limbeck.distill.spelling`).
+
+Last, every vector is drawn towards those of its nearest words (`limbeck.distill.neighbours`).
+
+The weights were chosen on MTurk-287, MTurk-771 and MEN with two teachers (docs/best.md): `evidence` with averages over
+at most three contexts a word, `split` and `spelling` with half of the words taken out of the tokenizer's vocabulary.
 """
 
 from __future__ import annotations
@@ -33,8 +38,9 @@ from numpy.typing import NDArray
 from limbeck.distill.alone import SumSoFar, read_words, reads_pieces
 from limbeck.distill.axes import principal_axes
 from limbeck.distill.neighbours import draw_to_neighbours
-from limbeck.distill.rows import Rows
+from limbeck.distill.rows import Known, Rows
 from limbeck.distill.settings import DistillSettings
+from limbeck.distill.spelling import spelled
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError
 from limbeck.stream.progress import Progress
@@ -48,22 +54,10 @@ BLOCK = 8192  #: rows that are taken at once
 LARGE = 1_000_000  #: more than any weight or count of occurrences that makes sense
 
 FRAMES = (
-    "the concept of {}.",
-    "the meaning of {}.",
-    "the idea of {} and what it means.",
-    "i know what {} means.",
-    "what does {} mean?",
-    "what is {}?",
-    "the word {} is used here.",
-    "the word {} is used in this sentence.",
-    "someone said the word {}.",
-    "{} is a word.",
-    "{} is a synonym of",
-    "words like {}.",
-    "{} and related words.",
-    "a kind of {}.",
-    "a picture of {}.",
-    "this is about {}.",
+    "what is another word for {}?",
+    "a type of {}.",
+    "a word that means {}.",
+    "the noun {}.",
 )
 
 
@@ -72,6 +66,8 @@ class BestSettings:
     """How much each view counts; a view of weight 0 is left out.
 
     evidence    a word seen so often has half of the text's weight
+    split       how many times as much contexts count for a word that the tokenizer cuts up
+    spelling    how much its letters count for such a word
     neighbours  how much the mean of its nearest words counts beside a word's own vector
     dim         of the vectors, at most the teacher's; None: the teacher's
     """
@@ -80,11 +76,13 @@ class BestSettings:
     average: float = 0.5
     contexts: float = 0.3
     evidence: float = 2.0
-    neighbours: float = 0.5
+    split: float = 5.0
+    spelling: float = 1.0
+    neighbours: float = 0.3
     dim: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("frames", "average", "contexts", "evidence", "neighbours"):
+        for name in ("frames", "average", "contexts", "evidence", "split", "spelling", "neighbours"):
             if not 0 <= getattr(self, name) <= LARGE:
                 raise UsageError(f"{name} must be a number from 0 to {LARGE:,}; got {getattr(self, name)}.")
         if not self.frames + self.average + self.contexts:
@@ -133,24 +131,39 @@ def frames_vectors(
     return [Rows(layer / np.float32(len(templates)), found) for layer in total]
 
 
-def best_rows(parts: Mapping[str, Rows], counts: NDArray[np.int64], settings: BestSettings) -> Rows:
-    """The sum of the views, each rotated onto the first, of unit length, in the teacher's dimension or less."""
-    trust = counts / (counts + settings.evidence) if settings.evidence else (counts > 0).astype(np.float64)
-    found = np.zeros(len(counts), dtype=bool)
-    total = np.zeros_like(next(iter(parts.values())).matrix, dtype=np.float32)
-    onto: Floats | None = None
-    for name in best_parts(settings):
-        rows = parts[name]
-        view = view_of(rows)
-        if onto is None:
-            onto = view
-        else:
-            view = rotated(view, onto, trust)
-        weights = getattr(settings, name) * (trust if name != "frames" else np.ones(len(counts)))
+def best_rows(
+    parts: Mapping[str, Rows], known: Known, settings: BestSettings, /, *, device: str = "cpu", progress: bool = False
+) -> Rows:
+    """The views and the spelling of words in one vector, drawn to their nearest; of unit length unless `dim` is set."""
+    how: dict[str, Any] = {"device": device, "progress": progress}
+    trust = trust_of(known.counts, settings.evidence)
+    made = summed(parts, known, settings, trust)
+    if settings.spelling:
+        made += np.float32(settings.spelling) * spelled(known.words, unit_rows(made), trust, known.split, **how)
+    made = unit_rows(made)
+    if settings.dim:
+        made = principal(made, settings.dim)
+    found = np.any([parts[name].found for name in best_parts(settings)], axis=0)
+    return Rows(draw_to_neighbours(made, known.counts, settings.neighbours, **how), found)
+
+
+def trust_of(counts: NDArray[np.int64], evidence: float) -> NDArray[np.float64]:
+    """(words,) how much of a view's weight the text's views have for words seen so often, from 0 to 1."""
+    return counts / (counts + evidence) if evidence else (counts > 0).astype(np.float64)
+
+
+def summed(parts: Mapping[str, Rows], known: Known, settings: BestSettings, trust: NDArray[np.float64]) -> Floats:
+    """The weighted sum of the views, each rotated onto the first."""
+    first, *others = best_parts(settings)
+    onto = view_of(parts[first])
+    total = np.zeros_like(onto)
+    for name in (first, *others):
+        view = onto if name == first else rotated(view_of(parts[name]), onto, trust)
+        weights = getattr(settings, name) * (np.ones(len(trust)) if name == "frames" else trust)
+        if name == "contexts":
+            weights = np.where(known.split, settings.split * weights, weights)
         total += view * weights[:, None].astype(np.float32)
-        found |= rows.found
-    made: Floats = unit_rows(total)
-    return Rows(principal(made, settings.dim) if settings.dim else made, found)
+    return total
 
 
 def rotated(view: Floats, onto: Floats, weights: NDArray[np.float64]) -> Floats:
@@ -161,12 +174,6 @@ def rotated(view: Floats, onto: Floats, weights: NDArray[np.float64]) -> Floats:
     left, _, right = np.linalg.svd(products)
     turned: Floats = view @ (left @ right).astype(np.float32)
     return turned
-
-
-def drawn_rows(rows: Rows, counts: NDArray[np.int64], settings: BestSettings, *, device: str, progress: bool) -> Rows:
-    """The same, each drawn towards its nearest."""
-    how: dict[str, Any] = {"device": device, "progress": progress}
-    return Rows(draw_to_neighbours(rows.matrix, counts, settings.neighbours, **how), rows.found)
 
 
 def view_of(rows: Rows) -> Floats:

@@ -22,7 +22,7 @@ METHOD_TEXTS = {
     "contexts": "Each vector is the mean of the texts that the word occurs in.",
     "principal": "Each vector is the first principal component (uncentered, oriented to the mean) of up to "
     "{max_contexts} occurrences of the word in the text, chosen by hash.",
-    "best": "Each vector puts together what the teacher makes of {views}.{neighbours}{sentences}",
+    "best": "Each vector puts together what the teacher makes of {views}.{cut_up}{neighbours}{sentences}",
     "x2static": "Each vector was trained towards the teacher's vectors of the sentences that the word stands in, and "
     "away from those of others (X2Static, Gupta & Jaggi 2021).",
     "regression": "The vectors were trained so that their weighted mean over a sentence is the teacher's vector of it.",
@@ -228,6 +228,7 @@ def method_text(made: Distilled, settings: Mapping[str, Any]) -> str:
         frames=frames,
         sentences=f" The sentences: {frames}." if own.get("frames") else "",
         views=views_of(own),
+        cut_up=cut_up_of(own),
         neighbours=neighbours_of(made.about),
         contexts={"mean": "mean", "min": "least of each coordinate", "max": "greatest of each coordinate"}.get(
             settings.get("over_contexts", "mean"), "mean"
@@ -240,6 +241,14 @@ def views_of(own: Mapping[str, Any]) -> str:
     """The views of the method best that count, in words."""
     *others, last = [text for name, text in VIEWS.items() if own.get(name)] or VIEWS.values()
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def cut_up_of(own: Mapping[str, Any]) -> str:
+    """What is done otherwise for words that the teacher's tokenizer cuts up, in a sentence; "" where nothing is."""
+    texts = "these texts count more" if own.get("contexts") and own.get("split", 1) > 1 else ""
+    letters = "what its letters say of it is added" if own.get("spelling") else ""
+    told = " and ".join(filter(None, [texts, letters]))
+    return f" Of a word that the teacher's tokenizer cuts up {told}." if told else ""
 
 
 def neighbours_of(about: Mapping[str, Any]) -> str:

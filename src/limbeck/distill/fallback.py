@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from limbeck.distill.alone import chunks, frame_vectors, reads_pieces, whole_words, word_vectors
-from limbeck.distill.lacking import pieces_of
+from limbeck.distill.pieces import pieces_of
 from limbeck.distill.rows import Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.encoded import add_rows

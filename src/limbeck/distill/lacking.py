@@ -9,34 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.distill.alone import reads_pieces
-from limbeck.encoders.alignment import Aligner
-from limbeck.encoders.protocol import Encoder
-
 NO_VECTOR = "no vector for the word"
 UNKNOWN = "the teacher's tokenizer knows no piece of the word"  #: to the teacher all such words are the same one
 NAMED = 5  #: words of a kind that are named, the first; all are counted
 LONGEST = 30  #: letters of such a word that are shown
-
-
-def pieces_of(aligner: Aligner, words: Sequence[str]) -> list[list[int]]:
-    """The pieces of each word by itself, as they are where it follows another."""
-    blank = " " if aligner.leading_blank else ""
-    return [aligner.encode(blank + word) for word in words]
-
-
-def unknown_words(encoder: Encoder | None, words: Sequence[str]) -> NDArray[np.bool_]:
-    """(words,) whether the tokenizer makes nothing but the piece for what is unknown of each.
-
-    No word is unknown to a teacher that spells, and of one that looks whole words up that is not asked.
-    """
-    found = np.zeros(len(words), dtype=bool)
-    if encoder is None or not reads_pieces(encoder):
-        return found
-    aligner: Aligner = encoder.prepare.aligner  # type: ignore[attr-defined]
-    for number, pieces in enumerate(pieces_of(aligner, words)):
-        found[number] = aligner.unknown in pieces and not aligner.knows(np.array(pieces)).any()
-    return found
 
 
 def lacking(words: Sequence[str], unknown: NDArray[np.bool_]) -> dict[str, Any]:

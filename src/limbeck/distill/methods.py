@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from limbeck.accumulators import Accumulator, Occurrences, WordContexts, WordPools
 from limbeck.distill.alone import frame_vectors, word_vectors
-from limbeck.distill.best import FRAMES, BestSettings, best_parts, best_rows, drawn_rows, frames_vectors
+from limbeck.distill.best import FRAMES, BestSettings, best_parts, best_rows, frames_vectors
 from limbeck.distill.principal import principal_rows
-from limbeck.distill.rows import Rows
+from limbeck.distill.rows import Known, Rows
 from limbeck.distill.settings import FRAME, DistillSettings
 from limbeck.distill.x2static.settings import regression_settings, sent2vec_settings, x2static_settings
 from limbeck.encoders.protocol import Encoder
@@ -77,8 +77,10 @@ class Train(Protocol):
     ) -> Trained: ...
 
 
-class Improve(Protocol):
-    def __call__(self, rows: Rows, counts: Ints, settings: Any, /, *, device: str, progress: bool) -> Rows: ...
+class Compose(Protocol):
+    def __call__(
+        self, parts: Mapping[str, Rows], known: Known, settings: Any, /, *, device: str, progress: bool
+    ) -> Rows: ...
 
 
 class Alone(Protocol):
@@ -101,7 +103,6 @@ class Method:
 
     summary   one line for people
     start     of train: see above; "none": it always begins anew
-    improve   of compose: what is done to its vectors last, where that takes time
     settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
     ngrams    of train: it has vectors for such words itself, by their characters
@@ -117,8 +118,7 @@ class Method:
     train: Train | None = None
     start: str = ""
     parts: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
-    compose: Callable[[Mapping[str, Rows], Ints, Any], Rows] | None = None  # parts by name, counts, settings
-    improve: Improve | None = None
+    compose: Compose | None = None
     settings: Callable[..., Any] | None = None
     untaught: bool = False
     ngrams: bool = False
@@ -187,10 +187,9 @@ def _mean_context(filled: Sequence[Any], layer: int, settings: DistillSettings) 
 
 METHODS: dict[str, Method] = {
     "best": Method(
-        "frames, average, contexts and neighbours in one vector",
+        "frames, average, contexts, spelling, neighbours in one",
         parts=best_parts,
         compose=best_rows,
-        improve=drawn_rows,
         settings=BestSettings,
     ),
     "word": Method(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,3 +33,16 @@ class Rows:
         if not len(self.matrix):
             return Rows(np.zeros((len(rows), self.matrix.shape[1])), np.zeros(len(rows), dtype=bool))
         return Rows(self.matrix[rows], self.found[rows] & (rows >= 0))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of words beside their vectors.
+
+    counts  (words,) occurrences in the text
+    split   (words,) whether the teacher's tokenizer cuts the word up
+    """
+
+    words: Sequence[str]
+    counts: NDArray[np.int64]
+    split: NDArray[np.bool_]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from limbeck.distill.distilled import CORPUS
 from limbeck.distill.fallback import METHOD_OF, unseen_vectors
-from limbeck.distill.lacking import unknown_words
 from limbeck.distill.methods import METHODS, parts_of, predicts
+from limbeck.distill.pieces import unknown_words
 from limbeck.distill.predicting import FITTED, LEAST, Ridge
 from limbeck.distill.rows import Rows
 from limbeck.distill.wordlist import WordList

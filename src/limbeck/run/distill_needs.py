@@ -13,7 +13,9 @@ from limbeck.distill.best import BLOCK as VIEWED
 from limbeck.distill.card import number_of
 from limbeck.distill.methods import METHODS, in_order, own_settings, templates_of
 from limbeck.distill.neighbours import AMONG, BLOCK, NEAREST
+from limbeck.distill.pieces import cuts_words_up
 from limbeck.distill.settings import DistillSettings
+from limbeck.distill.spelling import bytes_of as spelling_bytes
 from limbeck.distill.x2static.cache import cache_bytes
 from limbeck.distill.x2static.settings import Training
 from limbeck.run.distilling import Distillation
@@ -75,6 +77,8 @@ def needs(work: Distillation) -> Needs:
         elif method.compose is not None:
             kept, room = kept + 4 * one, max(room, COMPOSING * one)
             blocks = blocks_of(listed, dim)
+            if getattr(own_settings(name, settings), "spelling", 0) and cuts_words_up(work.subject.encoder):
+                blocks = max(blocks, spelling_bytes(listed))
         elif work.chosen.training is not None:
             trained = len(work.chosen.training.vocabulary) * dim
             kept, state = kept + 12 * trained, state + 4 * trained

@@ -27,7 +27,8 @@ from limbeck.distill.methods import (
     templates_of,
 )
 from limbeck.distill.neighbours import pull_of
-from limbeck.distill.rows import Rows
+from limbeck.distill.pieces import split_words
+from limbeck.distill.rows import Known, Rows
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
@@ -172,12 +173,10 @@ class Distillation:
             return [self.train(name, words)]
         assert method.compose is not None
         parts = {part: self.vectors(part, words)[-1] for part in parts_of(name, self.settings)}
-        own, counts = own_settings(name, self.settings), self.counts_of(words)
-        made = method.compose(parts, counts, own)
-        if method.improve is not None:
-            device = str(getattr(subject.encoder, "device", "cpu"))
-            made = method.improve(made, counts, own, device=device, progress=self.how["progress"])
-        return [made]
+        known = Known(words.words, self.counts_of(words), split_words(subject.encoder, words.words))
+        device = str(getattr(subject.encoder, "device", "cpu"))
+        how: dict[str, Any] = {"device": device, "progress": self.how["progress"]}
+        return [method.compose(parts, known, own_settings(name, self.settings), **how)]
 
     @property
     def counts(self) -> NDArray[np.int64]:

@@ -1,0 +1,73 @@
+"""Vectors of words by their letters."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from limbeck.distill import spelling
+from limbeck.distill.spelling import PENALTY, ngrams, spelled
+
+STEMS = ("water", "stone", "light", "thing", "maker", "house", "garden", "silver")
+ENDINGS = ("", "s", "ing", "less", "like", "ed")
+WORDS = [f"{stem}{ending}" for stem in STEMS for ending in ENDINGS] + ["Waters", "silverware", "qqq", "水"]
+
+
+@pytest.fixture(scope="module")
+def known() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(len(WORDS), 200)).astype(np.float32)
+
+
+def dense(words: list[str], numbers: dict[str, int]) -> np.ndarray:
+    made = np.zeros((len(words), len(numbers)))
+    for row, word in enumerate(words):
+        grams = ngrams(word)
+        for gram in grams:
+            if gram in numbers:
+                made[row, numbers[gram]] += 1 / np.sqrt(len(grams))
+    return made
+
+
+def test_vectors_are_those_of_a_ridge_regression(known, monkeypatch):
+    """Against the equations solved at once, all columns, which are more than one block of them."""
+    monkeypatch.setattr(spelling, "CLOSE", 1e-12)
+    weights = np.random.default_rng(1).uniform(0.2, 1.0, size=len(WORDS))
+    weights[::5] = 0.0
+    wanted = weights == 0
+    learned = [word for word, weight in zip(WORDS, weights, strict=True) if weight]
+    often = Counter(gram for word in learned for gram in set(ngrams(word)))
+    numbers = {gram: number for number, gram in enumerate(gram for gram, n in often.items() if n > 1)}
+    x, share = dense(learned, numbers), weights[weights > 0][:, None]
+    vectors = np.linalg.solve(x.T @ (share * x) + PENALTY * np.eye(len(numbers)), x.T @ (share * known[weights > 0]))
+    made = spelled(WORDS, known, weights, wanted)
+    np.testing.assert_allclose(made[wanted], dense(WORDS, numbers)[wanted] @ vectors, atol=1e-4)
+    assert not made[~wanted].any()
+
+
+def test_a_word_whose_letters_nobody_shares_is_not_spelled(known):
+    weights = np.ones(len(WORDS))
+    weights[-2:] = 0.0
+    made = spelled(WORDS, known, weights, weights == 0)
+    assert not made.any()
+
+
+def test_the_most_frequent_words_teach(known, monkeypatch):
+    monkeypatch.setattr(spelling, "LEARNED", 10)
+    weights = np.linspace(1.0, 0.1, len(WORDS))
+    wanted = np.arange(len(WORDS)) >= 10
+    made = spelled(WORDS, known, weights, wanted)
+    np.testing.assert_array_equal(made, spelled(WORDS, known, np.where(wanted, 0.0, weights), wanted))
+    assert made.any()
+
+
+@pytest.mark.parametrize("weights", [np.zeros(3), np.array([1.0, 0.0, 0.0])])
+def test_nothing_to_learn_from_is_nothing_said(weights):
+    rows = np.ones((3, 4), dtype=np.float32)
+    assert not spelled(["tea", "teas", "teapot"], rows, weights, np.ones(3, dtype=bool)).any()
+
+
+def test_case_does_not_count():
+    assert ngrams("TEA") == ngrams("tea")
+    assert ngrams("") == []
