@@ -3,17 +3,17 @@
 A vector of forty contexts is nearly as good as one of forty thousand, and most of a text is about words that were seen
 often enough long before. Run it with `python examples/enough_contexts.py`, or
 
-    python examples/enough_contexts.py CONTEXTS WORDS TEXT [TEXT ...]
-    limbeck distill --model M --corpus runs/enough.txt --format words --add-words WORDS --out vectors
+    python examples/enough_contexts.py --words WORDS --contexts 40 TEXT [TEXT ...]
+    limbeck distill --model M --corpus runs/enough.txt --format words --add-words WORDS --min-count 1 --out vectors
 
-WORDS is a file, one a line: each gets CONTEXTS sentences where the text has them, the 20,000 most frequent words of the
-text, which the others are compared with, a fifth. It writes runs/enough.txt, a sentence a line. Sentences are read in
-the order of the text, twice: first to find its frequent words.
+WORDS is a file, one a line: each gets so many sentences where the text has them; the most frequent words of the text,
+which the others are compared with, a fifth. It writes runs/enough.txt, a sentence a line. The text is read twice: first
+to find its frequent words. Counts in the small text are not those of the large one: do not weight by them (`sif`).
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -23,7 +23,6 @@ import limbeck as lb
 from limbeck.corpus.units import Sentence
 
 OUT = Path("runs/enough.txt")
-COMMON = 20_000  #: frequent words of the text
 SHORTEST, LONGEST = 5, 80  #: words of a sentence: longer ones cost more than they tell of each
 
 
@@ -38,16 +37,23 @@ def enough(sentences: Iterable[Sentence], missing: dict[str, int]) -> Iterator[S
 
 
 def main() -> None:
-    if len(sys.argv) > 3:
-        contexts, listed, text = int(sys.argv[1]), Path(sys.argv[2]).read_text("utf-8").split("\n"), sys.argv[3:]
-        corpus: Iterable[Sentence] = lb.Corpus(text, format="prose")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", nargs="*", help="files of prose; without any, the sample corpus and four words")
+    parser.add_argument("--words", type=Path, metavar="FILE", help="one a line")
+    parser.add_argument("--contexts", type=int, default=40, metavar="N", help="sentences a word (40)")
+    parser.add_argument("--common", type=int, default=20_000, metavar="N", help="frequent words of the text (20000)")
+    options = parser.parse_args()
+    if options.text:
+        corpus: Iterable[Sentence] = lb.Corpus(options.text, format="prose")
     else:
-        contexts, listed = 4, ["water", "house", "church", "turbine"]
         corpus = list(islice(lb.Corpus("sample"), 1000))
+        options.contexts, options.common = 10, 100
+    listed = options.words.read_text("utf-8").splitlines() if options.words else ["water", "house", "church", "turbine"]
+
     counts = Counter(word.lower() for sentence in corpus for word in sentence.words)
-    common = [word for word, _ in counts.most_common() if word.isalpha()][:COMMON]
+    common = [word for word, _ in counts.most_common() if word.isalpha()][: options.common]
     wanted = {word.strip().lower() for word in listed} - {""}
-    missing = dict.fromkeys(common, max(1, contexts // 5)) | dict.fromkeys(wanted, contexts)
+    missing = dict.fromkeys(common, max(1, options.contexts // 5)) | dict.fromkeys(wanted, options.contexts)
 
     OUT.parent.mkdir(parents=True, exist_ok=True)
     kept = 0
@@ -55,8 +61,8 @@ def main() -> None:
         for sentence in enough(corpus, missing):
             file.write(" ".join(sentence.words) + "\n")
             kept += len(sentence.words)
-    unseen = sum(missing[word] == contexts for word in wanted)
-    print(f"{OUT}: {kept:,} of {counts.total():,} words; {unseen:,} of {len(wanted):,} listed words have no context")
+    unseen = sum(missing[word] == options.contexts for word in wanted)
+    print(f"{OUT}: {kept:,} of {counts.total():,} words; {unseen:,} of {len(wanted):,} listed words are in none")
 
 
 if __name__ == "__main__":

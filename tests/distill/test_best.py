@@ -134,6 +134,14 @@ def test_letters_count_for_a_word_that_the_tokenizer_cuts_up(parts, counts, know
     np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1, rtol=1e-5)
 
 
+def test_words_that_no_view_has_are_not_spelled(parts, counts, known):
+    """A row of zeros says that there is no vector, to neighbours too."""
+    all_cut_up = replace(known, split=np.ones(WORDS, dtype=bool))
+    made = best_rows(parts, all_cut_up, undrawn(frames=0))
+    np.testing.assert_array_equal(made.found, counts > 0)
+    assert not made.matrix[~made.found].any()
+
+
 def test_vectors_are_drawn_to_their_neighbours_last(parts, counts, known):
     undrawn_rows = best_rows(parts, known, undrawn(dim=5)).matrix
     made = best_rows(parts, known, BestSettings(neighbours=0.7, dim=5)).matrix

@@ -18,8 +18,9 @@ USED = "the word in its contexts"
 ABOUT = "the texts that it occurs in"
 
 
-def card_of(pull: float | None = None, **own: float) -> str:
+def card_of(pull: float | None = None, cut_up: int = 1, **own: float) -> str:
     about: dict[str, Any] = {"settings": {"templates": FRAMES}, "method_settings": plainly(BestSettings(**own))}
+    about["cut_up"] = cut_up
     if pull is not None:
         about["neighbours_pull"] = pull
     vectors = StaticVectors(["tea", "night"], np.eye(2))
@@ -42,11 +43,13 @@ def test_only_views_that_count_are_named(own: dict[str, float], told: str, untol
 
 
 def test_what_is_done_for_words_that_are_cut_up_is_told():
-    cut_up = "Of a word that the teacher's tokenizer cuts up"
-    assert f"{cut_up} these texts count more and what its letters say of it is added." in card_of()
-    assert f"{cut_up} these texts count more." in card_of(spelling=0.0)
-    assert f"{cut_up} what its letters say of it is added." in card_of(contexts=0.0)
-    assert cut_up not in card_of(spelling=0.0, split=1.0)
+    cut_up = "Of 2 words that the teacher's tokenizer cuts up"
+    assert f"{cut_up} these texts count more and what their letters say of them is added." in card_of(cut_up=2)
+    assert f"{cut_up} these texts count more." in card_of(cut_up=2, spelling=0.0)
+    assert f"{cut_up} these texts count less." in card_of(cut_up=2, spelling=0.0, split=0.0)
+    assert f"{cut_up} what their letters say of them is added." in card_of(cut_up=2, contexts=0.0)
+    assert "cuts up" not in card_of(cut_up=2, spelling=0.0, split=1.0)
+    assert "cuts up" not in card_of(cut_up=0)
 
 
 def test_how_far_vectors_were_drawn_is_told():

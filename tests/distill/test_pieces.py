@@ -38,6 +38,18 @@ def test_an_expression_is_cut_up_if_one_of_its_words_is():
     assert split_words(teacher, expressions).tolist() == [False, True, False]
 
 
+def test_signs_are_no_sign_of_ignorance():
+    teacher = encoder("bert")
+    split = split_words(teacher, WORDS)
+    whole, cut = ([word for word, is_cut in zip(WORDS, split, strict=True) if is_cut == kind] for kind in (False, True))
+    found = split_words(teacher, [f"{whole[0]}-{whole[1]}", f"{whole[0]}.", f"{whole[0]}-{cut[0]}"])
+    assert found.tolist() == [False, False, True]
+
+
+def test_a_word_that_is_unknown_counts_as_cut_up():
+    assert split_words(encoder("bert"), ["😀"]).all()
+
+
 def test_nobody_cuts_up_words_that_are_looked_up_whole():
     whole = FunctionEncoder(lambda texts: [np.ones((len(text.words), 2)) for text in texts], name="whole")
     for teacher in (whole, None):

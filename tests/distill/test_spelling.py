@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -66,6 +69,35 @@ def test_the_most_frequent_words_teach(known, monkeypatch):
 def test_nothing_to_learn_from_is_nothing_said(weights):
     rows = np.ones((3, 4), dtype=np.float32)
     assert not spelled(["tea", "teas", "teapot"], rows, weights, np.ones(3, dtype=bool)).any()
+
+
+def test_a_word_without_ngrams_is_not_spelled():
+    rows = np.eye(4, dtype=np.float32)
+    made = spelled(["tea", "teas", "", "teapot"], rows, np.ones(4), np.ones(4, dtype=bool))
+    assert made[0].any()
+    assert not made[2].any()
+
+
+def test_vectors_are_the_same_in_every_process():
+    """Python's sets of strings have another order in each."""
+    code = (
+        "import hashlib, numpy as np; from limbeck.distill.spelling import spelled\n"
+        "words = [f'{a}{b}' for a in ('water', 'stone', 'light') for b in ('', 's', 'ing', 'less', 'like')]\n"
+        "rows = np.random.default_rng(0).normal(size=(len(words), 9)).astype(np.float32)\n"
+        "made = spelled(words, rows, np.ones(len(words)), np.ones(len(words), dtype=bool))\n"
+        "print(hashlib.sha256(made.tobytes()).hexdigest())"
+    )
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert len(set(found)) == 1
 
 
 def test_case_does_not_count():

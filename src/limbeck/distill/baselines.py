@@ -212,7 +212,7 @@ def _model(method: str, settings: WordSettings, dim: int, words: Sequence[str], 
     }  # fmt: skip
     if ngrams:
         assert isinstance(settings, Settings)
-        buckets = settings.buckets or min(BUCKETS, BUCKETS_A_WORD * len(words))
+        buckets = buckets_of(settings, len(words))
         kind = need("gensim.models.fasttext", purpose=PURPOSE).FastText
         model = kind(min_n=settings.ngrams[0], max_n=settings.ngrams[1], bucket=buckets, **common)
     else:
@@ -220,6 +220,11 @@ def _model(method: str, settings: WordSettings, dim: int, words: Sequence[str], 
     there = np.flatnonzero(counts)
     model.build_vocab_from_freq({words[row]: int(counts[row]) for row in there.tolist()})
     return model
+
+
+def buckets_of(settings: Settings, words: int) -> int:
+    """Vectors that the n-grams of so many words share."""
+    return settings.buckets or min(BUCKETS, BUCKETS_A_WORD * words)
 
 
 def ngram_vectors(vectors: Any, words: Sequence[str]) -> NDArray[np.float32]:

@@ -138,12 +138,13 @@ def best_rows(
     how: dict[str, Any] = {"device": device, "progress": progress}
     trust = trust_of(known.counts, settings.evidence)
     made = summed(parts, known, settings, trust)
-    if settings.spelling:
-        made += np.float32(settings.spelling) * spelled(known.words, unit_rows(made), trust, known.split, **how)
+    found = np.any([parts[name].found for name in best_parts(settings)], axis=0)
+    if settings.spelling:  # of words that are there: letters alone say too little, and a row of zeros is no neighbour
+        letters = spelled(known.words, unit_rows(made), trust, known.split & found, **how)
+        made += np.float32(settings.spelling) * letters
     made = unit_rows(made)
     if settings.dim:
         made = principal(made, settings.dim)
-    found = np.any([parts[name].found for name in best_parts(settings)], axis=0)
     return Rows(draw_to_neighbours(made, known.counts, settings.neighbours, **how), found)
 
 

@@ -40,7 +40,7 @@ VIEWS = {  #: of the method best, by the setting that is its weight
 ORIGINS = {
     "corpus": "made of the word's occurrences in the text",
     "frame": "from the word in the frame, without the text",
-    "frames": "from many sentences that say nothing but the word, without the text",
+    "frames": "from sentences that say nothing but the word, and its letters if the tokenizer cuts it up",
     "pieces": "from the mean of the word's pieces, each read alone, without the text",
     "alone": "from the word read alone, without the text",
     "ngrams": "made of the word's character n-grams",
@@ -228,7 +228,7 @@ def method_text(made: Distilled, settings: Mapping[str, Any]) -> str:
         frames=frames,
         sentences=f" The sentences: {frames}." if own.get("frames") else "",
         views=views_of(own),
-        cut_up=cut_up_of(own),
+        cut_up=cut_up_of(own, made.about.get("cut_up", 0)),
         neighbours=neighbours_of(made.about),
         contexts={"mean": "mean", "min": "least of each coordinate", "max": "greatest of each coordinate"}.get(
             settings.get("over_contexts", "mean"), "mean"
@@ -243,12 +243,13 @@ def views_of(own: Mapping[str, Any]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def cut_up_of(own: Mapping[str, Any]) -> str:
+def cut_up_of(own: Mapping[str, Any], words: int) -> str:
     """What is done otherwise for words that the teacher's tokenizer cuts up, in a sentence; "" where nothing is."""
-    texts = "these texts count more" if own.get("contexts") and own.get("split", 1) > 1 else ""
-    letters = "what its letters say of it is added" if own.get("spelling") else ""
+    split = own.get("split", 1) if own.get("contexts") else 1
+    texts = f"these texts count {'more' if split > 1 else 'less'}" if split != 1 else ""
+    letters = "what their letters say of them is added" if own.get("spelling") else ""
     told = " and ".join(filter(None, [texts, letters]))
-    return f" Of a word that the teacher's tokenizer cuts up {told}." if told else ""
+    return f" Of {number_of(words)} that the teacher's tokenizer cuts up {told}." if told and words else ""
 
 
 def neighbours_of(about: Mapping[str, Any]) -> str:

@@ -198,7 +198,7 @@ METHODS: dict[str, Method] = {
     "frame": Method(
         "the word in a sentence about nothing else", alone=frame_vectors, unaltered=True, heeds=("templates",)
     ),
-    "frames": Method("the mean of many sentences about the word alone", alone=frames_vectors, heeds=("templates",)),
+    "frames": Method("the mean of several sentences about the word alone", alone=frames_vectors, heeds=("templates",)),
     "contexts": Method("the mean of the texts it occurs in", accumulators=_contexts, finish=_mean_context),
     "average": Method(
         "the average over its contexts", accumulators=_pools, finish=_pooled, unaltered=True, heeds=("over_contexts",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from limbeck.distill.alone import reads_pieces
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.protocol import Encoder
+
+WORDS_AND_SIGNS = re.compile(r"\w+|[^\w\s]")
 
 
 def pieces_of(aligner: Aligner, words: Sequence[str]) -> list[list[int]]:
@@ -31,15 +34,16 @@ def unknown_words(encoder: Encoder | None, words: Sequence[str]) -> NDArray[np.b
 
 
 def split_words(encoder: Encoder | None, words: Sequence[str]) -> NDArray[np.bool_]:
-    """(words,) whether the tokenizer cuts each up: it has more pieces than words that blanks part ("New York": two).
+    """(words,) whether the tokenizer cuts each up: it makes more pieces than there are words and signs in it.
 
-    No word is cut up for a teacher that spells or looks whole words up.
+    "New York" has two words, "well-known" two and a sign. One that is unknown to the teacher counts as cut up: it knows
+    that least of all. No word is cut up for a teacher that spells or looks whole words up.
     """
-    found = np.zeros(len(words), dtype=bool)
+    found = unknown_words(encoder, words)
     if (aligner := _aligner(encoder)) is not None:
         for number, pieces in enumerate(pieces_of(aligner, words)):
             heard = sum(not aligner.silent[piece] for piece in pieces)
-            found[number] = heard > len(words[number].split())
+            found[number] |= heard > len(WORDS_AND_SIGNS.findall(words[number]))
     return found
 
 

@@ -40,7 +40,7 @@ class Known:
     """What is known of words beside their vectors.
 
     counts  (words,) occurrences in the text
-    split   (words,) whether the teacher's tokenizer cuts the word up
+    split   (words,) whether the teacher's tokenizer cuts the word up, or does not know it at all
     """
 
     words: Sequence[str]

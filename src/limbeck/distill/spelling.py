@@ -43,7 +43,7 @@ def ngrams(word: str) -> list[str]:
 
 def spelled(
     words: Sequence[str],
-    known: Floats,
+    rows: Floats,
     weights: NDArray[np.float64],
     wanted: NDArray[np.bool_],
     *,
@@ -52,41 +52,51 @@ def spelled(
 ) -> Floats:
     """(words, d) what their letters say of the wanted words, zeros for others.
 
-    Learned from the rows of `known` by their `weights`: those of the greatest, 0 for a word that teaches nothing.
+    Learned from the `rows` of words by their `weights`: those of the greatest, 0 for a word that teaches nothing.
     """
-    made = np.zeros_like(known)
-    teachers = np.argsort(-weights, kind="stable")[:LEARNED]
-    teachers = teachers[weights[teachers] > 0]
-    if not len(teachers) or not wanted.any():
+    made = np.zeros_like(rows)
+    learned = np.argsort(-weights, kind="stable")[:LEARNED]
+    learned = learned[weights[learned] > 0]
+    if not len(learned) or not wanted.any():
         return made
-    cut = [ngrams(words[row]) for row in teachers.tolist()]
-    often = Counter(gram for grams in cut for gram in set(grams))
+    cut = [ngrams(words[row]) for row in learned.tolist()]
+    # in the order of the words, which a set's would not be: sums, in another order, differ in their last digits
+    often = Counter(gram for grams in cut for gram in dict.fromkeys(grams))
     numbers = {gram: number for number, gram in enumerate(gram for gram, n in often.items() if n >= SHARED)}
     if not numbers:
         return made
-    learned = _Bags.of(cut, numbers, device)
+    known = _Bags.of(cut, numbers, device)
     asked: list[int] = np.flatnonzero(wanted).tolist()
     asking = _Bags.of((ngrams(words[row]) for row in asked), numbers, device)
-    share = torch.from_numpy(weights[teachers].astype(np.float32)).to(device)[:, None]
-    with Progress("spelling", total=known.shape[1], show=progress) as bar:
-        for start in range(0, known.shape[1], COLUMNS):
+    del cut, often, numbers  # strings, many times the size of their numbers
+    back = known.transposed()
+    share = torch.from_numpy(weights[learned].astype(np.float32)).to(device)[:, None]
+    with Progress("spelling", total=rows.shape[1], show=progress) as bar:
+        for start in range(0, rows.shape[1], COLUMNS):
             columns = slice(start, start + COLUMNS)
-            rows = torch.from_numpy(known[teachers, columns]).to(device)
-            made[asked, columns] = asking.sums(_solve(learned, rows, share)).cpu().numpy()
-            bar.advance(rows.shape[1])
+            some = torch.from_numpy(rows[learned, columns]).to(device)
+            made[asked, columns] = asking.sums(_solve(known, back, some, share)).cpu().numpy()
+            bar.advance(some.shape[1])
     return made
 
 
-def bytes_of(words: int) -> int:
-    """What `spelled` holds at most, about, for so many words: n-grams' vectors, and which words have which."""
-    learned = min(words, LEARNED)
-    grams, have = 6 * learned, 25 * (words + 2 * learned)
-    return 6 * 4 * COLUMNS * grams + 3 * 8 * have
+def bytes_of(words: Sequence[str]) -> int:
+    """What `spelled` holds at most, about: n-grams' vectors, and which words have which; before, n-grams as strings."""
+    if not words:
+        return 0
+    some = words[:: max(1, len(words) // 1000)]
+    grams = sum(len(ngrams(word)) for word in some) / len(some)  # of a word
+    learned = min(len(words), LEARNED)
+    strings = 150 * grams * learned  # of a string and its number, a third of which are different ones
+    solving = 6 * 4 * COLUMNS * grams * learned / 3 + 24 * grams * (len(words) + 2 * learned)
+    return int(max(strings, solving))
 
 
-def _solve(words: _Bags, rows: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
-    """(n-grams, columns) the vectors with the least error and penalty, by conjugate gradients, column by column."""
-    back = words.transposed()
+def _solve(words: _Bags, back: _Bags, rows: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
+    """(n-grams, columns) the vectors with the least error and penalty, by conjugate gradients, column by column.
+
+    `back` is `words` transposed.
+    """
     residual = back.sums(share * rows)
     vectors, direction = torch.zeros_like(residual), residual.clone()
     first = square = (residual * residual).sum(dim=0)
@@ -121,7 +131,7 @@ class _Bags:
             starts.append(len(at))
             own = [numbers[gram] for gram in grams if gram in numbers]
             at += own
-            values += [len(grams) ** -0.5] * len(own)
+            values += [len(grams) ** -0.5] * len(own) if own else []
         return cls(
             torch.tensor(at, dtype=torch.int64, device=device),
             torch.tensor(values, dtype=torch.float32, device=device),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from limbeck.distill.distilled import Distilled
 from limbeck.distill.fallback import METHOD_OF
 from limbeck.distill.finishing import check_repair
+from limbeck.distill.lacking import lacking_told
 from limbeck.distill.methods import METHODS, NOTHING, in_order, own_settings, start_of
 from limbeck.distill.settings import DistillSettings
 from limbeck.distill.wordlist import read_word_list
@@ -117,7 +119,10 @@ def vectors_for(
     made = distill(model, corpus, methods=methods, words=words, **options)
     if len(made) != 1:
         raise UsageError(f"one method and one layer give one vector a word; these give {', '.join(made)}: choose one.")
-    return next(iter(made.values())).vectors
+    (only,) = made.values()
+    if told := lacking_told(only.about):
+        warnings.warn(f"words without a vector{told}", stacklevel=2)
+    return only.vectors
 
 
 def settings_of(methods: str | Sequence[str], options: Mapping[str, Any]) -> tuple[DistillSettings, dict[str, Any]]:

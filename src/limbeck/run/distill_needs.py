@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from limbeck.distill.alone import CHUNK
+from limbeck.distill.baselines import Settings as NgramSettings
+from limbeck.distill.baselines import buckets_of
 from limbeck.distill.best import BLOCK as VIEWED
 from limbeck.distill.card import number_of
 from limbeck.distill.methods import METHODS, in_order, own_settings, templates_of
@@ -28,7 +30,7 @@ SECONDS = 1.0  #: a trial that takes longer tells the speed
 # Room for copies while vectors are made, bytes a word and dimension beside what is kept. Measured as the greatest
 # memory of whole runs with 10,000 and 20,000 words of 512 dimensions and a teacher of no size: a word and dimension
 # more took 61.7 bytes for best, 19.9 for frames, 68.8 for average with three layers and 35 for principal with five
-# contexts a word; `needs` says 73, 24, 72 and 44.
+# contexts a word; `needs` says 73, 24, 72 and 44. Spelling comes beside, and says for itself what it takes.
 READING = 16  #: of all layers, while words are read in sentences
 COMPOSING = 20  #: views and their copies
 FINISHING = 12
@@ -60,7 +62,8 @@ def needs(work: Distillation) -> Needs:
     kept = state = disk = blocks = 0
     room = FINISHING * len(work.listed.words) * dim
     for name in in_order(settings):
-        method = METHODS[name]
+        method, own = METHODS[name], own_settings(name, settings)
+        own_dim = getattr(own, "dim", None) or dim  # of the vectors that it makes
         listed = sum(len(some.words) for some in work.lists(name))
         table, one = layers * listed * dim, listed * dim
         if method.accumulators is not None:
@@ -77,15 +80,18 @@ def needs(work: Distillation) -> Needs:
         elif method.compose is not None:
             kept, room = kept + 4 * one, max(room, COMPOSING * one)
             blocks = blocks_of(listed, dim)
-            if getattr(own_settings(name, settings), "spelling", 0) and cuts_words_up(work.subject.encoder):
-                blocks = max(blocks, spelling_bytes(listed))
+            if getattr(own, "spelling", 0) and cuts_words_up(work.subject.encoder):
+                blocks = max([blocks, *(spelling_bytes(some.words) for some in work.lists(name))])
         elif work.chosen.training is not None:
-            trained = len(work.chosen.training.vocabulary) * dim
+            words = len(work.chosen.training.vocabulary)
+            trained = words * own_dim
             kept, state = kept + 12 * trained, state + 4 * trained
-            if isinstance(own := own_settings(name, settings), Training):
+            if isinstance(own, NgramSettings):
+                kept += 4 * buckets_of(own, words) * own_dim
+            if isinstance(own, Training):
                 state += cache_bytes(work.chosen.training, own, dim)
         if name in settings.methods:
-            result = shown * dim * (1 if method.one_layer else layers)
+            result = shown * own_dim * (1 if method.one_layer else layers)
             kept, disk = kept + 4 * result, disk + width * result
     return Needs(kept + room + blocks, state, disk)
 

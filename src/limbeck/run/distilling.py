@@ -67,6 +67,7 @@ class Distillation:
         self.rows: dict[str, list[Rows]] = {}  # of methods that were made, a layer after the other
         self._begun: dict[str, list[Rows]] = {}  # the same of words that a training begins from, if these are others
         self.trained: dict[str, Trained] = {}
+        self.cut_up = 0  # words that are shown and that the tokenizer cuts up, if a method asked for that
         self.completing = Completing(self)
         self.notes = list(subject.notes)
 
@@ -174,6 +175,8 @@ class Distillation:
         assert method.compose is not None
         parts = {part: self.vectors(part, words)[-1] for part in parts_of(name, self.settings)}
         known = Known(words.words, self.counts_of(words), split_words(subject.encoder, words.words))
+        if words is self.listed:
+            self.cut_up = int(known.split[: words.shown].sum())
         device = str(getattr(subject.encoder, "device", "cpu"))
         how: dict[str, Any] = {"device": device, "progress": self.how["progress"]}
         return [method.compose(parts, known, own_settings(name, self.settings), **how)]
@@ -331,6 +334,8 @@ class Distillation:
         if name in self.trained:
             trained = self.trained[name]
             about["training"] = {"words": len(trained.matrix), **trained.about, "losses": list(trained.losses)}
+        if METHODS[name].compose is not None:
+            about["cut_up"] = self.cut_up
         if weight := about["method_settings"].get("neighbours"):
             words = int(self.rows[name][-1].found.sum())
             about["neighbours_pull"] = pull_of(weight, words) if words > 1 else 0.0  # one word has no neighbour
