@@ -141,6 +141,18 @@ def test_disk_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert told.disk == 4 * 1000 * DIM
 
 
+def test_vectors_of_other_dimensions_are_told_as_such():
+    """sent2vec has its own; best may have fewer than its teacher."""
+    assert needs(planned(1000, methods="sent2vec")).disk == 4 * 1000 * 300
+    assert needs(planned(1000, train={"best": {"dim": 5}})).disk == 4 * 1000 * 5
+
+
+def test_vectors_of_ngrams_take_memory():
+    """40 a word."""
+    without, with_ngrams = (needs(planned(1000, methods=name)).memory for name in ("skipgram", "skipgram-ngrams"))
+    assert with_ngrams - without == 4 * 40 * 1000 * DIM
+
+
 @pytest.mark.parametrize("method", ["x2static", "regression", "sent2vec"])
 def test_contexts_of_later_epochs_are_in_the_disk_while_it_runs(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -293,3 +293,9 @@ def test_words_made_ready_by_other_processes_are_the_same(
 def processes() -> Iterator[Workers]:
     with Workers(1) as workers:
         yield workers
+
+
+def test_words_without_a_vector_are_told_to_those_who_ask_for_words():
+    with pytest.warns(UserWarning, match="^words without a vector: 😀 .the teacher's tokenizer knows no piece"):
+        vectors = lb.distill.vectors_for(["river", "😀"], tiny())
+    assert vectors.words == ["river"]
