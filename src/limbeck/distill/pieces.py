@@ -29,7 +29,7 @@ def unknown_words(encoder: Encoder | None, words: Sequence[str]) -> NDArray[np.b
     found = np.zeros(len(words), dtype=bool)
     if (aligner := _aligner(encoder)) is not None:
         for number, pieces in enumerate(pieces_of(aligner, words)):
-            found[number] = aligner.unknown in pieces and not aligner.knows(np.array(pieces)).any()
+            found[number] = _unknown(aligner, pieces)
     return found
 
 
@@ -39,17 +39,21 @@ def split_words(encoder: Encoder | None, words: Sequence[str]) -> NDArray[np.boo
     "New York" has two words, "well-known" two and a sign. One that is unknown to the teacher counts as cut up: it knows
     that least of all. No word is cut up for a teacher that spells or looks whole words up.
     """
-    found = unknown_words(encoder, words)
+    found = np.zeros(len(words), dtype=bool)
     if (aligner := _aligner(encoder)) is not None:
         for number, pieces in enumerate(pieces_of(aligner, words)):
             heard = sum(not aligner.silent[piece] for piece in pieces)
-            found[number] |= heard > len(WORDS_AND_SIGNS.findall(words[number]))
+            found[number] = heard > len(WORDS_AND_SIGNS.findall(words[number])) or _unknown(aligner, pieces)
     return found
 
 
 def cuts_words_up(encoder: Encoder | None) -> bool:
     """Whether there is a tokenizer that may make several pieces of a word."""
     return _aligner(encoder) is not None
+
+
+def _unknown(aligner: Aligner, pieces: list[int]) -> bool:
+    return aligner.unknown in pieces and not aligner.knows(np.array(pieces)).any()
 
 
 def _aligner(encoder: Encoder | None) -> Aligner | None:
