@@ -6,14 +6,11 @@ import json
 from pathlib import Path
 
 import made_tasks
-import numpy as np
 import pytest
 import torch
-from transformers import AutoModel
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.probe.finetuning.data import tagged
 
 VERBS = {"rose": "animal", "ran": "food"}  #: what tells the class of the noun before
 
@@ -24,8 +21,8 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = []
     for number in range(80):
         verb = list(VERBS)[number % 2]
-        for noun in ("river", "water"):
-            lines.append({"words": ["the", noun, verb, "."], "index": 1, "label": VERBS[verb], "lemma": f"w{number}"})
+        words = ["the", "river", verb, "."]
+        lines.append({"words": words, "index": 1, "label": VERBS[verb], "lemma": f"w{number}"})
     path = tmp_path_factory.mktemp("labelled") / "labelled.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     return path
@@ -33,27 +30,34 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A model that has learnt to know the classes, and the same with all vectors of its last layer turned round.
+    """A model that knows the classes in its last layer, and the same with all vectors of that layer turned round.
 
-    That is what drift is, at its worst: all that was known is still there, in another place.
+    That is what drift is, at its worst: all that was known is still there, in another place. The knowledge is built
+    into the weights, so that nothing depends on how a training went: the first coordinate of a piece says of which
+    verb it is, layers below the last add nothing from other words, and the last adds the mean of that coordinate.
     """
     folder = tmp_path_factory.mktemp("models")
-    draws = np.random.default_rng(0)
-    made = []
-    for index in range(60):
-        noun, verb = draws.choice(("river", "water")), draws.choice(list(VERBS))
-        made.append(made_tasks.sentence(f"the {noun} {verb} .", f"O {VERBS[verb]} O O", index))
-    data = tagged("pos", {"train": made[:48], "dev": made[48:]})
-    settings = lb.probe.FinetuneSettings(steps=150, batch=12, learning_rate=1e-2, evaluate_every=25, attention_texts=0)
-    found = lb.probe.finetune(made_tasks.parts(), data, out=folder / "before", settings=settings)
-    assert found.scores["dev"].values["accuracy"] > 0.95
-    turned = AutoModel.from_pretrained(folder / "before")
+    parts = made_tasks.parts()
+    model = parts.model
+    *below, last = model.encoder.layer
     with torch.no_grad():
-        for weight in turned.encoder.layer[-1].output.LayerNorm.parameters():
-            weight.neg_()
-    turned.save_pretrained(folder / "after")
-    for file in (folder / "before").glob("*token*"):
-        (folder / "after" / file.name).write_bytes(file.read_bytes())
+        table = model.embeddings.word_embeddings.weight
+        table[:, 0] = 0.0
+        for sign, verb in zip((1.0, -1.0), VERBS, strict=True):
+            table[parts.tokenizer(verb, add_special_tokens=False)["input_ids"], 0] = sign
+        for layer in below:
+            layer.attention.output.dense.weight.zero_()
+        attention = last.attention
+        for part in (attention.self.query, attention.self.value, attention.output.dense, last.output.dense):
+            part.weight.zero_()
+            part.bias.zero_()
+        attention.self.value.weight[0, 0] = 1.0  # without a query all pieces count alike
+        attention.output.dense.weight[0, 0] = 20.0
+        for name, sign in (("before", 1.0), ("after", -1.0)):
+            last.output.LayerNorm.weight.mul_(sign)
+            last.output.LayerNorm.bias.mul_(sign)
+            model.save_pretrained(folder / name)
+            parts.tokenizer.save_pretrained(folder / name)
     return {name: folder / name for name in ("before", "after")}
 
 
