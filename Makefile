@@ -5,8 +5,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?=
-# a process a core, one thread each: tests are many and small
-PYTEST  = OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(PY) -m pytest -q -n auto --maxprocesses 4 --dist loadscope
+# a process a core, one thread each unless OMP_NUM_THREADS is set (tests/conftest.py): tests are many and small
+PYTEST  = HF_HUB_OFFLINE=1 $(PY) -m pytest -q -n auto --maxprocesses 4 --dist loadscope
 PY     := $(VENV)/bin/python
 PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
 

@@ -501,12 +501,10 @@ def test_an_error_of_a_library_is_one_line(run: Run, monkeypatch: pytest.MonkeyP
 
 RUNNER = """
 import sys, time
-import torch
 import limbeck.report, limbeck.stream.run as run
 from limbeck.cli import main
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 
-torch.set_num_threads(1)  # as in the tests: more threads add numbers in another order
 limbeck.report.draw = lambda folders, out: out.mkdir(parents=True)
 run.SHARD_UNITS["cpu"] = 60
 run.CHECKPOINT_SECONDS = -1.0

@@ -13,7 +13,7 @@ from limbeck.corpus.units import Text
 from limbeck.encoders.alignment import Aligner, overlaps
 from limbeck.errors import InputError
 
-KINDS = list(TOKENIZERS)
+KINDS = TOKENIZERS
 
 
 def expected(kind: str, one: Text, *, blank: bool) -> tuple[list[int], list[list[int]]]:

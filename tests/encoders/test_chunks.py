@@ -39,7 +39,7 @@ def strange_texts() -> list[Text]:
     return made
 
 
-@pytest.mark.parametrize("kind", list(TOKENIZERS))
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_the_same_pieces_either_way(kind: str) -> None:
     aligner = Aligner(tokenizer(kind))
     remembering = by_chunks(aligner)

@@ -25,7 +25,7 @@ def pieces_of(batch: Prepared, unit: int) -> list[int]:
     return batch.pieces[at : at + int(batch.unit_count[unit])].tolist()
 
 
-@pytest.mark.parametrize("kind", list(TOKENIZERS))
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @pytest.mark.parametrize("units", ["words", "pieces"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_every_unit_once_or_counted(kind: str, units: str, causal: bool) -> None:
@@ -114,7 +114,7 @@ def test_a_long_text_and_its_neighbours() -> None:
         assert np.array_equal(batch.positions[2:3002], np.arange(3000))
 
 
-@pytest.mark.parametrize("kind", list(TOKENIZERS))
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_context_is_the_cut_text(kind: str, k: int) -> None:
     """A window of k words to each side holds the pieces that the cut text has."""
@@ -172,7 +172,7 @@ def test_nothing_gives_nothing() -> None:
         assert batch.window_starts.tolist() == [0]
 
 
-@pytest.mark.parametrize("kind", list(TOKENIZERS))
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_special_tokens_as_pieces_are_what_the_tokeniser_puts_around_a_text(kind: str) -> None:
     texts = [one for one in story() if one.words][:5]
     batch = prepare(kind, texts, capacity=500, units="pieces", special=True)

@@ -1,4 +1,4 @@
-"""Tokenisers trained on a little text and tiny random models, one of each family."""
+"""Tokenisers that were trained on a little text and tiny random models, one of each family."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer
 from transformers import (
     BartConfig,
     BartModel,
@@ -40,7 +40,8 @@ their kettle. Something in the telling changed each time, which is how stories a
 """
 ODD = ["😀", "👩‍🚀", "e\u0301te\u0301", "naïve", "ﬁne", "…", "中文", "№5", "a\u00adb", "don't", "[SEP]", "<s>", "½"]
 VANISHING = ["\u200b", "\x01"]
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+STORED = Path(__file__).parent / "tokenizers"  #: written by train_tokenizers.py
+TOKENIZERS = sorted(file.stem.replace("_", " ") for file in STORED.glob("*.json"))
 
 
 def split(line: str) -> Sentence:
@@ -72,105 +73,13 @@ def odd_texts() -> list[Text]:
     return [*texts, Text(tuple(Sentence(s.words, document=3, index=i, glued=s.glued) for i, s in enumerate(two)))]
 
 
-def _wordpiece(*, lower: bool) -> Tokenizer:
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer(lowercase=lower)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    made.train_from_iterator(
-        [STORY], trainers.WordPieceTrainer(vocab_size=150, special_tokens=special, show_progress=False)
-    )
-    made.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return made
-
-
-def _byte_level(*, prefix_space: bool, trim: bool, specials: bool) -> Tokenizer:
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space, trim_offsets=trim)
-    made.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=["<s>", "<pad>", "</s>", "<unk>"], initial_alphabet=alphabet, show_progress=False
-    )
-    made.train_from_iterator([STORY], trainer)
-    if specials:
-        made.post_processor = processors.RobertaProcessing(
-            ("</s>", 2), ("<s>", 0), trim_offsets=trim, add_prefix_space=prefix_space
-        )
-    else:
-        made.post_processor = processors.ByteLevel(trim_offsets=trim)
-    return made
-
-
-def _unigram(*, byte_fallback: bool, t5: bool) -> Tokenizer:
-    made = Tokenizer(models.Unigram())
-    made.normalizer = normalizers.NFKC()
-    metaspace = pre_tokenizers.Metaspace(prepend_scheme="always" if t5 else "first")
-    made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), metaspace]) if t5 else metaspace
-    special = ["<pad>", "</s>", "<unk>", *(BYTES if byte_fallback else [])]
-    trainer = trainers.UnigramTrainer(
-        vocab_size=120 + len(special), special_tokens=special, unk_token="<unk>", show_progress=False
-    )
-    made.train_from_iterator([STORY], trainer)
-    if byte_fallback:
-        import json
-
-        state = json.loads(made.to_str())
-        state["model"]["byte_fallback"] = True
-        state["added_tokens"] = [token for token in state["added_tokens"] if not token["content"].startswith("<0x")]
-        made = Tokenizer.from_str(json.dumps(state))
-    made.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
-    if t5:
-        made.post_processor = processors.TemplateProcessing(
-            single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
-        )
-    return made
-
-
-def _llama() -> Tokenizer:
-    import json
-
-    made = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
-    made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    # A pre-tokeniser for the training only, so that pieces do not run over words as they do not in Llama's.
-    made.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
-    special = ["<unk>", "<s>", "</s>", *BYTES]
-    made.train_from_iterator(
-        [STORY.replace("\n", " ")], trainers.BpeTrainer(vocab_size=450, special_tokens=special, show_progress=False)
-    )
-    state = json.loads(made.to_str())
-    state["added_tokens"] = [token for token in state["added_tokens"] if not token["content"].startswith("<0x")]
-    state["pre_tokenizer"] = None
-    made = Tokenizer.from_str(json.dumps(state))
-    made.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
-    made.post_processor = processors.TemplateProcessing(
-        single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)]
-    )
-    return made
-
-
-TOKENIZERS = {
-    "wordpiece cased": lambda: _wordpiece(lower=False),
-    "wordpiece uncased": lambda: _wordpiece(lower=True),
-    "byte-level": lambda: _byte_level(prefix_space=False, trim=True, specials=False),
-    "byte-level untrimmed": lambda: _byte_level(prefix_space=False, trim=False, specials=False),
-    "byte-level prefix": lambda: _byte_level(prefix_space=True, trim=True, specials=True),
-    "byte-level roberta": lambda: _byte_level(prefix_space=False, trim=True, specials=True),
-    "unigram": lambda: _unigram(byte_fallback=False, t5=False),
-    "unigram bytes": lambda: _unigram(byte_fallback=True, t5=False),
-    "t5": lambda: _unigram(byte_fallback=False, t5=True),
-    "llama": _llama,
-}
+def stored(kind: str) -> Path:
+    return STORED / f"{kind.replace(' ', '_')}.json"
 
 
 @cache
 def backend(kind: str) -> Tokenizer:
-    return TOKENIZERS[kind]()
+    return Tokenizer.from_file(str(stored(kind)))
 
 
 def tokenizer(kind: str) -> PreTrainedTokenizerFast:
