@@ -48,12 +48,12 @@ def test_what_only_the_order_of_words_tells_is_learnt():
 
 
 def test_what_cannot_be_learnt_is_not():
-    result = convolve(made_set(120, chance=True), VECTORS, **{**QUICK, "starts": 4})
-    summary = result.summary("baseline")
+    """Every text stands there under both labels, so whatever is learnt is right half of the time."""
+    data = made_set(120, chance=True)
+    both = Examples((data.test.texts[0] * 2,), np.concatenate([data.test.labels, 1 - data.test.labels]))
+    summary = convolve(replace(data, test=both), VECTORS, **{**QUICK, "starts": 4}).summary("baseline")
+    assert summary.value == 0.5
     assert summary.low < 0.5 < summary.high
-    assert abs(summary.value - 0.5) < 0.1
-    f1 = result.run_scores("baseline", metric="macro-f1")
-    assert np.all(np.abs(f1 - 0.5) < 0.15)
 
 
 def test_labels_that_are_reported_have_no_say():
@@ -116,7 +116,7 @@ def test_equal_starts_for_all_vectors():
 def test_vectors_that_are_trained_too():
     """All words begin alike: nothing is learnt from frozen ones, everything where they may move apart."""
     alike = StaticVectors(VECTORS.words, np.ones((52, 4)))
-    options = {**QUICK, "starts": 1, "learning_rate": 2e-2}
+    options = {**QUICK, "starts": 1, "learning_rate": 5e-2, "epochs": 16}
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=300)
     texts = [" ".join(rng.choice(WORDS[label * 25 : label * 25 + 25], size=5)) for label in labels]
@@ -124,8 +124,8 @@ def test_vectors_that_are_trained_too():
     data = ClassifySet("made", "single", ("a", "b"), whole[np.arange(200)], whole[np.arange(200, 300)])
     frozen = convolve(data, alike, **options)
     tuned = convolve(data, alike, embeddings="tuned", **options)
-    assert frozen.summary("baseline").value < 0.65
-    assert tuned.summary("baseline").value > 0.9
+    assert (frozen.predictions == frozen.predictions[..., :1]).all()  # texts that are alike get one class
+    assert np.array_equal(tuned.predictions[0, 0, -1], labels[200:])
     assert np.array_equal(alike.matrix, np.ones((52, 4)))
     assert tuned.how["embeddings"] == "tuned"
 
