@@ -106,7 +106,7 @@ def server(folder: Path) -> Iterator[int]:
 
 
 def get(port: int, path: str, host: str | None = None, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, headers={"Host": host} if host is not None else {})
     answer = connection.getresponse()
     found = answer.status, dict(answer.getheaders()), answer.read()
@@ -214,5 +214,5 @@ def test_ctrl_c_ends_it(folder: Path) -> None:
         port = int(line.split("127.0.0.1:")[1].split("/")[0])
         assert get(port, "/api/run")[0] == 200
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
