@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from scipy.special import logsumexp
 from sklearn.decomposition import TruncatedSVD
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from limbeck import measures
+from limbeck.corpus import Corpus
+from limbeck.encoders.miniatures import miniature_folder
 from limbeck.errors import LimbeckError
 from limbeck.measures.tables import (
     bins,
@@ -200,7 +204,66 @@ def test_gradient_is_autograds() -> None:
     table = torch.from_numpy(w).requires_grad_()
     torch.nn.functional.cross_entropy((table @ torch.from_numpy(h))[None], torch.tensor([6])).backward()
     np.testing.assert_allclose(softmax_gradient(w, h, 6), table.grad.numpy(), atol=1e-14)
-    np.testing.assert_allclose(softmax_gradient(w * 1e4, h, 6).sum(axis=0), 0.0, atol=1e-9)  # no overflow
+    assert np.isfinite(softmax_gradient(w * 1e4, h, 6)).all()  # no overflow
+    # the target's row takes back what the others give: y sums to one, and so does the truth
+    np.testing.assert_allclose(softmax_gradient(w, h, 6).sum(axis=0), 0.0, atol=1e-14)
+
+
+def common(steps: torch.Tensor) -> float:
+    """How much of the steps of a table's rows is one step: length of their mean over their mean length."""
+    return float(steps.mean(0).norm() / steps.norm(dim=1).mean())
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "moves"),
+    [
+        (lambda rows: torch.optim.SGD(rows, lr=0.1), False),
+        (lambda rows: torch.optim.SGD(rows, lr=0.1, momentum=0.9), False),
+        (lambda rows: torch.optim.Adam(rows, lr=0.1), True),
+    ],
+)
+def test_the_softmax_cannot_move_the_mean_of_a_table_but_an_optimizer_can(optimizer: Any, moves: bool) -> None:
+    """Rows of Eq. 5 sum to zero, over any predictions; Adam divides each row by its own size, and they no longer do."""
+    generator = np.random.default_rng(0)
+    rows = torch.from_numpy(generator.normal(size=(500, 16))).requires_grad_()
+    before, taking = rows.detach().clone(), optimizer([rows])
+    odds = 1 / np.arange(1, 501)
+    targets = torch.from_numpy(generator.choice(500, size=300, p=odds / odds.sum()))
+    hidden = torch.from_numpy(generator.normal(size=(300, 16)) + 1.0)
+    for part in range(3):
+        taking.zero_grad()
+        of = slice(100 * part, 100 * part + 100)
+        torch.nn.functional.cross_entropy(hidden[of] @ rows.T, targets[of]).backward()
+        taking.step()
+    moved = common(rows.detach() - before)
+    assert moved > 0.1 if moves else moved < 1e-12
+
+
+def test_steps_of_mini_gpt2_on_text_at_fixed_weights() -> None:
+    """What docs/bis2021.md says of a real gradient: no mean by SGD, half a step by Adam, some through the input."""
+    folder = miniature_folder("mini-gpt2")
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    table = model.get_output_embeddings().weight
+    assert table is model.get_input_embeddings().weight
+    words = [" ".join(sentence.words).lower() for sentence in itertools.islice(Corpus(["sample"]), 60)]
+    pieces = AutoTokenizer.from_pretrained(folder)(" ".join(words)).input_ids
+    ids = torch.tensor(pieces[: 8 * 128]).view(8, 128)
+
+    def gradient(hidden: torch.Tensor) -> torch.Tensor:
+        logits = (hidden @ table.T)[:, :-1].flatten(0, 1)
+        return torch.autograd.grad(torch.nn.functional.cross_entropy(logits, ids[:, 1:].flatten()), table)[0]
+
+    hidden = model.base_model(ids).last_hidden_state
+    softmax = gradient(hidden.detach())
+    assert common(softmax) < 1e-5  # float32
+    assert 0.4 < common(softmax / (softmax.abs() + 1e-8)) < 0.6  # Adam's first step
+    assert 0.01 < common(gradient(hidden)) < 0.2
+
+
+def test_the_input_of_a_tied_table_can_move_its_mean() -> None:
+    """The identity is about the softmax alone: what a row is read for has a gradient of its own."""
+    moved, _ = step([[2, 5]], [7])
+    assert common(torch.from_numpy(moved)) > 0.01
 
 
 class Tied(torch.nn.Module):

@@ -227,23 +227,49 @@ def test_differences_within_their_interval_are_too_close(shifted: Table) -> None
 
 
 def test_without_sets_the_rows_say_what_is_missing(round_one: Table) -> None:
-    for name in ("T2", "T3", "T2.centering", "T2.inner", "E11.better"):
+    for name in ("T2", "T3", "T2.centering", "T2.inner", "E11.similarity"):
         assert (found(name, round_one).verdict, found(name, round_one).why) == (UNSHOWN, "no sets")
 
 
 def test_equations_hold_and_broken_ones_do_not(shifted: Table) -> None:
     assert shifted.identities is not None
-    for name in ("A.constant", "E11.constant", "E5.enemies", "E11.inner"):
+    for name in ("A.constant", "E11.constant", "E5.gradient", "E11.inner"):
         assert found(name, shifted).verdict is HELD, found(name, shifted).why
     assert shifted.identities.along == 6999
     for name, wrong in (
         ("A.constant", {"regularizer": 0.1}),
         ("E11.constant", {"projections": 0.1}),
-        ("E5.enemies", {"gradient": 0.1}),
-        ("E5.enemies", {"against": 2, "along": 6998}),
+        ("E5.gradient", {"gradient": 0.1}),
+        ("E5.gradient", {"against": 2, "along": 6998}),
+        ("E5.gradient", {"common": 0.1}),
     ):
         broken = replace(shifted, identities=replace(shifted.identities, **wrong))
         assert found(name, broken).verdict is NOT_HELD
+
+
+def test_no_table_decides_whether_common_enemies_move_it(shifted: Table, round_one: Table) -> None:
+    """Eq. 5 is true of any matrix, shifted or not, so it is no evidence for what shifted one."""
+    for table in (shifted, round_one):
+        assert found("E5.gradient", table).verdict is HELD
+        [said] = found("E5.enemies", table).models.values()
+        assert said.verdict is UNSHOWN
+        assert said.numbers["mean step over mean length of a step"].value < 1e-9
+    words = replace(shifted, family="ELMo")
+    assert found("E5.enemies", words).models == {}  # without a softmax there are no enemies
+
+
+@pytest.mark.parametrize("original", [0.9, 0.3])
+def test_eq_11_is_judged_by_isotropy_and_by_similarity_apart(shifted: Table, original: float) -> None:
+    """§5.1 finds it more effective where it measures isotropy; word similarity is another question."""
+    shapes = {
+        form: replace(shifted.geometry["raw"], log10_isotropy_one_sign=math.log10(value))
+        for form, value in (("components", 0.6), ("components_uncentered", original))
+    }
+    ways = {("components", COSINE): 0.5, ("components_uncentered", COSINE): 0.6}
+    table = Table("made", "BERT", shapes, scores=Scores({}, ways), account={"dim": 8})
+    assert found("E11.isotropy", table).verdict is (HELD if original < 0.6 else NOT_HELD)
+    assert f"0.600 against {original:.3f}" in found("E11.isotropy", table).why
+    assert found("E11.similarity", table).verdict is NOT_HELD
 
 
 def test_the_sphere_needs_no_model() -> None:

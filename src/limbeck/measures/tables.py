@@ -192,8 +192,9 @@ def kinds_to_cover(counts: NDArray[Any], shares: Sequence[float]) -> list[int]:
 def softmax_gradient(w: NDArray[Any], hidden: NDArray[Any], target: int) -> Floats:
     """Gradient of −log softmax(Wh)[target] by the table, (y − ŷ) hᵀ, rows × d (Biš et al. 2021, Eq. 5).
 
-    Every row but the target's is a positive multiple of h, so that a step takes all of them along −h: their common
-    enemy. The target's row is a negative multiple.
+    Every row but the target's is a positive multiple of h, so that a step takes all of them along −h. The target's row
+    is a negative multiple, as long as the others together: the rows sum to zero. So steps along this gradient, over any
+    predictions, leave the mean of the table where it is.
     """
     table, h = checked(w).astype(np.float64), np.asarray(hidden, dtype=np.float64)
     logits = table @ h

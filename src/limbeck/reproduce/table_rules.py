@@ -287,7 +287,20 @@ def constant_is_one_over_n() -> Rule:
     return Rule("CosReg summed pair by pair is ‖Σŵ‖²/N² − 1/N to rounding, and is not with −N", judge)
 
 
-def common_enemies() -> Rule:
+def isotropy_is_higher(form: str, than: str) -> Rule:
+    """Of two forms of a table. A whole table is no sample, so there is no interval."""
+
+    def judge(table: Table, _: Beside) -> Judgement:
+        one, other = (log10_isotropy(table, name) for name in (form, than))
+        numbers = {f"log₁₀, {FORMS[form]}": Estimate(one), f"log₁₀, {FORMS[than]}": Estimate(other)}
+        return Judgement(Estimate(one - other).above(0), f"{told(one)} against {told(other)}", numbers)
+
+    return Rule(f"I(W), {SIGNS['one']}, is higher for the table {FORMS[form]} than for the table {FORMS[than]}", judge)
+
+
+def gradient_sums_to_zero() -> Rule:
+    """Eq. 5 is an identity: it is true of any matrix, and no evidence for how one came about."""
+
     def judge(table: Table, _: Beside) -> Judgement:
         if table.identities is None:
             raise CannotShow("there is no table to try it on")
@@ -296,13 +309,36 @@ def common_enemies() -> Rule:
         verdict = every([
             Estimate(found.gradient).below(ROUNDING),
             Verdict.HELD if (found.against, rows) == (1, table.shape("raw").rows) else Verdict.NOT_HELD,
+            Estimate(found.common).below(ROUNDING),
         ])  # fmt: skip
         numbers = {"gradient less Eq. 5": Estimate(found.gradient), "rows along −h": Estimate(found.along)}
+        numbers[COMMON] = Estimate(found.common)
         why = f"{found.along:,} rows go along −h and {found.against} along h; autograd less Eq. 5: {found.gradient:.0e}"
-        return Judgement(verdict, minus(why), numbers)
+        return Judgement(verdict, minus(f"{why}; {COMMON}: {found.common:.0e}"), numbers)
 
     text = "for one prediction from a random h, autograd's gradient by the table is Eq. 5's to rounding, the target's "
-    return Rule(f"{text}row goes along h and every other row along −h", judge)
+    return Rule(f"{text}row goes along h, every other row along −h, and their mean is zero to rounding", judge)
+
+
+COMMON = "mean step over mean length of a step"
+
+
+def needs_trainings() -> Rule:
+    """Whether Eq. 5 is what moves a table: its rows sum to zero, so something else must have a part in it."""
+
+    def judge(table: Table, _: Beside) -> Judgement:
+        numbers = {COMMON: Estimate(table.identities.common)} if table.identities else {}
+        return Judgement(Verdict.UNSHOWN, UNDECIDED, numbers)
+
+    return Rule("the mean of the rows moves in training by the gradient of the softmax, whatever the optimizer", judge)
+
+
+#: why a finished table does not tell what moved it
+UNDECIDED = (
+    "not decided by a table; the rows of that gradient sum to zero (`E5.gradient`), so plain gradient descent through "
+    "the softmax cannot move their mean, while an optimizer that scales each row by itself, as Adam does, can, and so "
+    "can the input of a tied table; it needs trainings that differ in the optimizer alone"
+)
 
 
 def shorter_when_centered() -> Rule:

@@ -83,6 +83,7 @@ class Identities:
     projections     Eq. 11 and the original projection differ by the same vector in every row: largest deviation
     gradient        autograd's gradient less Eq. 5's, over the largest number in it
     along, against  rows of one step that go along −h, and along h
+    common          length of the mean of its rows over their mean length
     """
 
     regularizer: float
@@ -91,6 +92,7 @@ class Identities:
     gradient: float
     along: int
     against: int
+    common: float
 
 
 @dataclass(frozen=True)
@@ -319,6 +321,7 @@ def _identities(matrix: Floats, repairs: Mapping[str, Any], *, seed: int) -> Ide
         gradient=float(np.abs(gradient - formula).max() / np.abs(formula).max()),
         along=int((step < 0).sum()),
         against=int((step > 0).sum()),
+        common=float(np.linalg.norm(gradient.mean(axis=0)) / np.linalg.norm(gradient, axis=1).mean()),
     )
 
 
