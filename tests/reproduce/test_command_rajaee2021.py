@@ -15,6 +15,10 @@ from made import as_prose, sentences
 import limbeck.reproduce.rajaee2021 as paper
 import limbeck.reproduce.space_wanted as wanted
 from limbeck.cli import main
+from limbeck.evaluate.enhanced import enhancement
+from limbeck.reproduce.space_data import find_data
+from limbeck.reproduce.space_gather import tuned_methods
+from limbeck.reproduce.space_measures import Measuring
 
 WORDS = "the river rose and a lamp of copper fell in sand house old cellar kettle story winter".split()
 
@@ -116,6 +120,35 @@ def test_the_whole_command(run: Run, model: Path, text: Path, data: Path, tmp_pa
     assert "bert: classification before and after" in err
     assert "bert: isotropy of every layer" not in err
     assert "bert: sentence similarity" not in err
+
+
+def test_new_pairs_are_scored_as_a_set_of_their_own(model: Path, text: Path, data: Path, tmp_path: Path) -> None:
+    """Twenty of sixty test pairs are in the development set, turned round: the rest has the scores of the rest."""
+    folder = tmp_path / "STSBenchmark"
+    folder.mkdir()
+    lines = {name: (data / "STSBenchmark" / name).read_text().splitlines() for name in ("sts-dev.csv", "sts-test.csv")}
+    turned = ["\t".join([*cells[:5], cells[6].upper(), cells[5]])
+              for cells in (line.split("\t") for line in lines["sts-dev.csv"][:20])]  # fmt: skip
+    (folder / "sts-dev.csv").write_text("\n".join(lines["sts-dev.csv"]) + "\n")
+    (folder / "sts-test.csv").write_text("\n".join([*turned, *lines["sts-test.csv"][20:]]) + "\n")
+    caps = replace(wanted.QUICK, pairs=None, seeds=1)
+    asked = wanted.Wanted(find_data(tmp_path), [str(text)], True, {}, {}, caps=caps)
+    measuring = Measuring(str(model), "bert", asked)
+    measuring.methods = tuned_methods({"global": [1, 1], "cluster": [2, 1]})
+    part = measuring.sts()
+    assert part.about["left_out"] == {"sts-b": 20}
+    whole = asked.data.sts["sts-b"].read()
+    rest = replace(whole, first=whole.first[20:], second=whole.second[20:], gold=whole.gold[20:], subsets=())
+    settings = {"baseline": None, **measuring.fitted}
+    expected = {one.setting: one for one in enhancement([rest], measuring.target, settings=settings)}
+    rows = {row["setting"]: row for row in part.rows("new") if row["fit"] in ("", "text")}
+    for name, row in rows.items():
+        assert (row["value"], row["n"]) == (pytest.approx(expected[name].value), 40)
+    for row in part.rows("new-compared"):
+        if row["fit"] == "text":
+            apart = expected[row["setting"]].value - expected[row["other"]].value
+            assert row["difference"] == pytest.approx(apart)
+    measuring.close()
 
 
 def test_without_data_rows_say_what_is_missing(run: Run, model: Path, text: Path, tmp_path: Path) -> None:

@@ -17,16 +17,17 @@ from limbeck.measures import log10_isotropy_one_sign
 from limbeck.repair import AllButTheTop, ClusterRemoval
 from limbeck.report.style import styled
 from limbeck.reproduce import paper_named
-from limbeck.reproduce.estimates import Verdict
+from limbeck.reproduce.estimates import Estimate, Verdict
 from limbeck.reproduce.findings import Finding, judge, judge_all
 from limbeck.reproduce.markdown import block_names, blocks, findings_page
 from limbeck.reproduce.pages import read_page
 from limbeck.reproduce.parts import Part, Row, columns_of_models, keep_part, kept_part
 from limbeck.reproduce.published_spaces import TABLE_1, TABLE_2, TABLE_3, TABLE_5, TABLE_6, is_own_model
 from limbeck.reproduce.results import draw_figures, try_on
-from limbeck.reproduce.space_data import Data, some_pairs
+from limbeck.reproduce.space_data import Data, pair_keys, some_pairs
 from limbeck.reproduce.space_gather import tuned_methods
 from limbeck.reproduce.space_measures import Measuring, removed
+from limbeck.reproduce.space_score_rules import SHARING, mean_difference
 from limbeck.reproduce.space_subjects import SpaceModel, analysis_of
 from limbeck.reproduce.space_wanted import Wanted
 
@@ -241,15 +242,48 @@ def test_wide_intervals_are_too_close_to_call(name: str, part: str, table: str, 
 
 
 def test_an_interval_of_a_mean_over_sets_is_narrower_than_theirs() -> None:
-    """Three sets that err apart, each by 0.02: ± 0.02/√3; with clusterings that differ, by these too."""
+    """Two sets that err apart, each by 0.02, and STS-B, which shares pairs with them and may err as they do."""
     [said] = found("T2.cluster", made_model()).models.values()
     assert said.numbers["mean difference"].value == pytest.approx(0.08)
-    assert said.numbers["mean difference"].error == pytest.approx(0.02 / math.sqrt(3))
-    assert "50.0 → 58.0, +8.0 ± 1.2; higher on 3 of 3 sets, beyond chance on 3" in said.why
+    assert said.numbers["mean difference"].error == pytest.approx((math.sqrt(2) + 1) * 0.02 / 3)
+    assert "50.0 → 58.0, +8.0 ± 1.6; higher on 3 of 3 sets, beyond chance on 3" in said.why
     vary = changed(made_model(), "sts", "sts", lambda row: {**row, "sd": 0.01})
     [said] = found("T2.cluster", vary).models.values()
     each = math.hypot(0.02, 2.78 * 0.01 / math.sqrt(5))
-    assert said.numbers["mean difference"].error == pytest.approx(each / math.sqrt(3))
+    assert said.numbers["mean difference"].error == pytest.approx((math.sqrt(2) + 1) * each / 3)
+
+
+def test_the_interval_of_a_mean_covers_sets_that_share_pairs() -> None:
+    """Drawn: two independent sets, and a third that is the first again."""
+    generator = np.random.default_rng(0)
+    first, second = generator.normal(0, [[1.0], [2.0]], size=(2, 100_000))
+    spread = float(np.std(first + second + first)) / 3
+    parts = {"sts12": Estimate(0.0, 1.0), "sick-r": Estimate(0.0, 2.0), "sts-b": Estimate(0.0, 1.0)}
+    assert mean_difference(parts).error < spread  # as if they erred apart
+    assert spread <= mean_difference(parts, shared=SHARING).error < 1.3 * spread
+
+
+def test_differences_on_new_pairs_stand_beside_those_of_all() -> None:
+    """Pairs that were tuned on, or are in a set further left, are left out of them, and counted."""
+    whole = made_model()
+    rows = [{**row, "value": row["value"] / 2, "n": 90} for row in whole.rows("sts", "sts")]
+    sts = {"sts": [{**row, "n": 100} for row in whole.rows("sts", "sts")], "compared": whole.rows("sts", "compared"),
+           "new": rows, "new-compared": whole.rows("sts", "compared")}  # fmt: skip
+    model = made_model(sts=sts)
+    left_out = {"sts12": 0, "sts-b": 30, "sick-r": 3}
+    model = replace(model, parts={**model.parts, "sts": replace(model.parts["sts"], about={"left_out": left_out})})
+    text = blocks(try_on(PAPER, [model]), figures="figures")["table-2"]
+    assert "30 of 100 of sts-b, 3 of 100 of sick-r" in text
+    _, _, beside = text.partition("new pairs")
+    assert "| +2.5 ± 1.2 | +4.0 ± 1.2 | +1.5 ± 1.2 |" in beside  # half the differences, and sets that err apart
+    assert "new pairs" not in blocks(try_on(PAPER, [whole]), figures="figures")["table-2"]
+
+
+def test_pairs_are_the_same_in_either_order() -> None:
+    one = Pairs("one", "sts", ["A cat.", "b", "c"], ["a dog. ", "b", "d"], np.zeros(3))
+    other = Pairs("other", "sts", ["A dog."], ["a cat."], np.zeros(1))
+    assert [key in pair_keys(one) for key in pair_keys(other)] == [True]
+    assert len(set(pair_keys(one))) == 3
 
 
 def test_few_clusterings_have_a_wide_interval() -> None:
@@ -346,9 +380,10 @@ def test_the_blocks_hold_ours_and_the_printed_numbers() -> None:
     models = [made_model(), replace(made_model("GPT-2"), name="other")]
     found = try_on(PAPER, models, command="limbeck reproduce rajaee2021 --out here")
     made = blocks(found, figures="figures")
+    assert "| 15 globally; 27 clusters, 12 of each (tuned) |" in made["models"]
     assert "| *BERT, printed* | as it is |  | 42.9 |" in made["table-2"]
     assert "| made | as it is |  | 50.0 | – |" in made["table-2"]
-    assert "| made | the set | +5.0 ± 1.2 | +8.0 ± 1.2 | +3.0 ± 1.2 |" in made["table-2"]
+    assert "| made | the set | +5.0 ± 1.6 | +8.0 ± 1.6 | +3.0 ± 1.6 |" in made["table-2"]
     assert "10^−178" in made["table-6"] or "10^−177.9" in made["table-6"]
     assert "| *BERT, printed* | 54.4 |" not in made["table-3"]
     assert "54.4" in made["table-3"]

@@ -111,6 +111,11 @@ def some_pairs(pairs: Pairs, most: int | None, seed: int) -> Pairs:
     )
 
 
+def pair_keys(pairs: Pairs) -> list[frozenset[str]]:
+    """What makes two pairs the same: their texts, whichever comes first and however it is capitalised."""
+    return [frozenset((a.strip().lower(), b.strip().lower())) for a, b in zip(pairs.first, pairs.second, strict=True)]
+
+
 def sizes_of(paths: Sequence[str | Path]) -> list[list[Any]]:
     """Names and sizes of files, by which a kept part knows that they are still the same."""
     return [[Path(path).name, Path(path).stat().st_size] for path in paths]

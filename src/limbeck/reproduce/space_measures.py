@@ -7,7 +7,7 @@ Nothing is defined here: isotropy is `limbeck.measures`, scores are `limbeck.eva
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,8 +27,10 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.evaluate.classifying.suite import scores as classify_scores
 from limbeck.evaluate.classifying.suite import tables as classify_tables
 from limbeck.evaluate.classifying.task import ClassifySet, ClassifyTask
+from limbeck.evaluate.correlation import correlation
 from limbeck.evaluate.enhanced import Enhanced, enhancement
 from limbeck.evaluate.evaluation import compare
+from limbeck.evaluate.score import Score
 from limbeck.evaluate.suites import Wishes
 from limbeck.evaluate.sweeping import different_texts
 from limbeck.evaluate.targets import ModelTarget
@@ -39,8 +41,8 @@ from limbeck.measures.local import centered_by_cluster, local_isotropy, mean_cos
 from limbeck.repair import ClusterRemoval
 from limbeck.reproduce.estimates import CannotShow
 from limbeck.reproduce.parts import Part, Row
-from limbeck.reproduce.space_data import Data, sizes_of, some_pairs
-from limbeck.reproduce.space_subjects import part_of_analysis
+from limbeck.reproduce.space_data import Data, pair_keys, sizes_of, some_pairs
+from limbeck.reproduce.space_subjects import NEW, part_of_analysis
 from limbeck.reproduce.space_wanted import Wanted
 from limbeck.run.local import CLUSTERS
 from limbeck.run.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
@@ -230,27 +232,53 @@ class Measuring:
         settings: dict[str, Any] = {"baseline": None}
         settings |= {name: method.make(seed=self.wanted.seed) for name, method in self._named().items()}
         settings |= {f"{name}/text": repair for name, repair in self.fitted.items()}
-        caps, rows, compared = self.wanted.caps, [], []
+        caps, tables = self.wanted.caps, {name: list[Row]() for name in ("sts", "compared", *NEW)}
+        met, left_out = self._tuned_on(), dict[str, int]()
         for task in self.wanted.data.sts.values():
             pairs = some_pairs(task.read(), caps.pairs, self.wanted.seed)
             found = {
                 one.setting: one
                 for one in enhancement([pairs], self.target, settings=settings, seeds=range(caps.seeds))
             }
-            rows += [_sts_row(one) for one in found.values()]
-            for fit, suffix in (("task", ""), ("text", "/text")):
-                for setting, other in COMPARED:
-                    mine = found[setting + suffix], found[other if other == "baseline" else other + suffix]
-                    told = compare(mine[0].scores[0], mine[1].scores[0], seed=self.wanted.seed)
-                    compared.append({
-                        "fit": fit, "task": pairs.name, "setting": setting, "other": other,
-                        "difference": told.difference, "low": told.low, "high": told.high, "p": told.p,
-                    })  # fmt: skip
+            tables["sts"] += [_sts_row(one) for one in found.values()]
+            tables["compared"] += self._compared({name: one.scores[0] for name, one in found.items()})
+            keys = pair_keys(pairs)
+            new = np.array([key not in met for key in keys])
+            met.update(keys)
+            left_out[pairs.name] = int((~new).sum())
+            scores = {name: [_only(score, new) for score in one.scores] for name, one in found.items()}
+            tables[NEW[0]] += [_new_row(name, some) for name, some in scores.items()]
+            tables[NEW[1]] += self._compared({name: some[0] for name, some in scores.items()})
         methods = {name: str(method) for name, method in self._named().items()}
         return Part(
-            {"sts": columns_of(rows), "compared": columns_of(compared)},
-            {"methods": methods, "other_text": ", ".join(self.wanted.corpus), "pairs": caps.pairs},
+            {name: columns_of(rows) for name, rows in tables.items()},
+            {
+                "methods": methods,
+                "other_text": ", ".join(self.wanted.corpus),
+                "pairs": caps.pairs,
+                "left_out": left_out,
+            },
         )
+
+    def _tuned_on(self) -> set[frozenset[str]]:
+        """Pairs that clusters and components were chosen on."""
+        development = self.wanted.data.development
+        if development is None:
+            return set()
+        return set(pair_keys(some_pairs(development.read(), self.wanted.caps.pairs, self.wanted.seed)))
+
+    def _compared(self, scores: Mapping[str, Score]) -> list[Row]:
+        """How much higher each setting's score is than another's, by how it was fitted."""
+        rows: list[Row] = []
+        for fit, suffix in (("task", ""), ("text", "/text")):
+            for setting, other in COMPARED:
+                one, two = scores[setting + suffix], scores[other if other == "baseline" else other + suffix]
+                told = compare(one, two, seed=self.wanted.seed)
+                rows.append({
+                    "fit": fit, "task": one.task, "setting": setting, "other": other,
+                    "difference": told.difference, "low": told.low, "high": told.high, "p": told.p,
+                })  # fmt: skip
+        return rows
 
     def classify(self) -> Part:
         """Table 3 and Figure 4."""
@@ -342,7 +370,7 @@ def asked_for(part: str, measuring: Measuring) -> dict[str, Any]:
         "layers": [on_text, caps.points],
         "local": [on_text, caps.points, caps.seeds],
         "removal": [on_text, caps.points, caps.sample, caps.seeds],
-        "sts": [files["sts"], caps.pairs, caps.seeds, caps.sample, list(wanted.corpus), methods],
+        "sts": [files["sts"], files["development"], caps.pairs, caps.seeds, caps.sample, list(wanted.corpus), methods],
         "classify": [
             files["classify"], caps.train, caps.reported, caps.starts, caps.epochs, methods, wanted.preset,
         ],
@@ -428,11 +456,31 @@ def _plane(x: torch.Tensor) -> list[tuple[float, float]]:
 
 
 def _sts_row(one: Enhanced) -> Row:
-    setting, _, fit = one.setting.partition("/")
     names = ("task", "value", "sd", "low", "high", "n", "coverage", "log10_isotropy_one_sign", "log10_isotropy",
              "rows", "runs")  # fmt: skip
-    kind = "" if setting == "baseline" else fit or "task"
-    return {"fit": kind, "setting": setting, **{name: getattr(one, name) for name in names}}
+    return {**_setting(one.setting), **{name: getattr(one, name) for name in names}}
+
+
+def _setting(name: str) -> Row:
+    setting, _, fit = name.partition("/")
+    return {"fit": "" if setting == "baseline" else fit or "task", "setting": setting}
+
+
+def _only(score: Score, chosen: NDArray[np.bool_]) -> Score:
+    """A score on some of its task's pairs."""
+    keep = chosen[score.rows]
+    return replace(
+        score, rows=score.rows[keep], similarity=score.similarity[keep], gold=score.gold[keep],
+        subset_of=score.subset_of[keep],
+    )  # fmt: skip
+
+
+def _new_row(setting: str, scores: Sequence[Score]) -> Row:
+    """The mean over clusterings on some of a task's pairs."""
+    values = [correlation(one.similarity, one.gold, metric=one.metric) for one in scores]
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+    told = {"task": scores[0].task, "value": float(np.mean(values)), "sd": sd, "n": len(scores[0].rows)}
+    return {**_setting(setting), **told, "runs": len(scores)}
 
 
 Measure = Callable[[Measuring], Part]

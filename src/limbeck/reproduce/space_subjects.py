@@ -22,6 +22,8 @@ PARTS = {
     "sts": "sentence similarity before and after",
     "classify": "classification before and after",
 }
+#: tables of sentence similarity on new pairs, that were not tuned on and are in no set before: scores, differences
+NEW = ("new", "new-compared")
 
 
 class SpaceModel(ModelInParts):
