@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import choose
-from limbeck.evaluate.correlation import correlation
+from limbeck.evaluate.correlation import SAME, correlation, level
 from limbeck.evaluate.item_score import Mask, Outcomes
 from limbeck.evaluate.word_task import Relation, Relations
 from limbeck.evaluate.word_vectors import WordTable
@@ -33,6 +33,10 @@ def rate_relations(
     The score of a pair (x, y) is the likeness of x − y and x̄ − ȳ, with x̄ and ȳ the means of the typical pairs' first
     and second words, all of unit vectors unless `normalize` is off.
 
+    Many of these scores are equal in exact arithmetic: pairs whose unknown words all have the same vector, and all
+    pairs where x̄ = ȳ. Floating-point sums make them differ by 1e-17, so scores that are nearer than 1e-9 count as
+    equal (`SAME`, times the square of the longest vector's length), and shorter differences than that as none.
+
     likeness           "cosine", or "dot": the product, as in word-embeddings-benchmarks (docs/fidelity.md §6), which
                        long differences win
     undefined_is_zero  count a relation whose correlation is undefined as 0, as there, instead of leaving it out
@@ -44,6 +48,12 @@ def rate_relations(
     seen = table.look_up(words)
     unit = unit_rows(seen.matrix, dtype=np.float64) if normalize else seen.matrix
     usable = table.usable(seen)
+    longest = float(np.linalg.norm(unit, axis=1).max(initial=0.0))
+
+    def length(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of the last axis; 0 where only rounding is left."""
+        lengths: NDArray[np.float64] = np.linalg.norm(vectors, axis=-1)
+        return np.where(lengths > SAME * longest, lengths, 0.0)
 
     def rows(of: Sequence[tuple[str, str]]) -> NDArray[np.int64]:
         return np.array([[place[x], place[y]] for x, y in of], dtype=np.int64).reshape(-1, 2)
@@ -56,13 +66,13 @@ def rate_relations(
             return {"cosine": float("nan"), "dot": float("nan")}
         offset = unit[typical[:, 0]].mean(axis=0) - unit[typical[:, 1]].mean(axis=0)
         differences = unit[rated[:, 0]] - unit[rated[:, 1]]
-        products = differences @ offset
-        lengths = np.linalg.norm(differences, axis=1) * np.linalg.norm(offset)
+        lengths = length(differences) * length(offset)
+        products = np.where(lengths > 0, differences @ offset, 0.0)
         cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
         gold = one.gold[kept[split:]]
         return {
-            "cosine": correlation(cosines, gold, metric="spearman"),
-            "dot": correlation(products, gold, metric="spearman"),
+            "cosine": correlation(level(cosines), gold, metric="spearman"),
+            "dot": correlation(level(products, within=SAME * longest**2), gold, metric="spearman"),
         }
 
     def again(which: NDArray[np.int64], kept: Sequence[Mask]) -> NDArray[np.float64]:
