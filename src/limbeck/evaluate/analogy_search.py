@@ -27,6 +27,8 @@ EPSILON = 1e-3  #: of 3CosMul, as published
 BLOCK = 8192  #: words of the vocabulary at a time
 STRIP = 64  #: words that are passed over together
 LOOKS = 1 << 17  #: strips looked at together
+NEAR = 2e-6  #: two sums of three cosines in float32 that differ by less are reckoned again in float64
+SAME = 1e-12  #: and are equal if they differ by less than this
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
@@ -50,7 +52,8 @@ def answered(
     excluded    (questions, k) rows of the vocabulary that may not answer, −1 for none: the questions' own words
     device      where to reckon: a GPU if there is one, unless said
 
-    Of words that are equally near the one that comes first in the vocabulary answers.
+    Of words that are equally near the one that comes first in the vocabulary answers. The right answer's score and the
+    others' come out of two products, which round differently, so those that are nearly equal are reckoned once more.
     """
     if not len(questions):
         return {method: np.zeros(0, dtype=bool) for method in methods}
@@ -59,6 +62,7 @@ def answered(
     pairs, pair = np.unique(questions[:, :2], axis=0, return_inverse=True)
     a, b = (torch.from_numpy(np.ascontiguousarray(side)).to(device) for side in pairs.T)
     p, c = (torch.from_numpy(np.array(side)).to(device) for side in (pair.reshape(-1), questions[:, 2]))
+    abc = torch.from_numpy(np.ascontiguousarray(questions)).to(device)
     right = torch.from_numpy(answers.copy()).to(device)
     barred = torch.from_numpy(np.column_stack([excluded, answers])).to(device)
     kinds, kind = np.unique(answers, return_inverse=True)
@@ -82,10 +86,20 @@ def answered(
                 scores = strips_of_pairs[p[part], at] + strips[c[part], at]  # (looks, strip)
                 rows = start + STRIP * at.unsqueeze(1) + torch.arange(STRIP, device=device)
                 goal, first = wanted[method][part].unsqueeze(1), rows < right[part].unsqueeze(1)
-                better = (scores > goal) | ((scores == goal) & first)
+                near = (scores != goal) & ((scores - goal).abs() <= NEAR)
+                better = ((scores > goal) & ~near) | ((scores == goal) & first)
                 for column in barred[part].T:
                     better &= rows != column.unsqueeze(1)
+                    near &= rows != column.unsqueeze(1)
                 alive[method][part[better.any(dim=1)]] = False
+                for look, column in (some.T for some in torch.nonzero(near).split(BLOCK)):
+                    asked, other = part[look], rows[look, column]
+                    theirs, ours = (
+                        _exact(own, abc[asked], torch.from_numpy(vocabulary[at.cpu().numpy()]).to(device), method)
+                        for at in (other, right[asked])
+                    )
+                    ahead = (theirs > ours + SAME) | (~(theirs < ours - SAME) & (other < right[asked]))
+                    alive[method][asked[ahead]] = False
     return {method: still.cpu().numpy() for method, still in alive.items()}
 
 
@@ -102,8 +116,15 @@ def _worth(
     for start in range(0, len(left), step):
         some = left[start : start + step]
         bound = highest_of_pairs[p[some]] + highest[c[some]]  # (some, strips)
-        number, strip = torch.nonzero(bound >= wanted[some].unsqueeze(1), as_tuple=True)
+        number, strip = torch.nonzero(bound >= wanted[some].unsqueeze(1) - NEAR, as_tuple=True)
         yield some[number], strip
+
+
+def _exact(own: torch.Tensor, abc: torch.Tensor, found: torch.Tensor, method: Method) -> torch.Tensor:
+    """Scores (n,) in float64 of one word (n, d) for each of some questions (n, 3)."""
+    unit = torch.nn.functional.normalize(found.double(), dim=1)
+    plus, minus = _terms((own[abc].double() * unit.unsqueeze(1)).sum(dim=2), method)
+    return plus[:, 1] - minus[:, 0] + plus[:, 2]
 
 
 def _padded(block: Floats) -> Floats:
