@@ -6,9 +6,8 @@ classification.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-
-import numpy as np
 
 from limbeck.reproduce import published_static as published
 from limbeck.reproduce.estimates import CannotShow, Estimate, Verdict, every, minus
@@ -18,15 +17,12 @@ from limbeck.reproduce.published_static import SETS
 from limbeck.reproduce.static_subjects import (
     AVERAGE,
     BEST,
-    CBOW,
     CHOSEN,
     EXISTING,
     MEAN,
     METHODS,
     PARAGRAPH,
-    SENT2VEC,
     SENTENCE,
-    SKIPGRAM,
     TRAINED,
     Parent,
 )
@@ -182,31 +178,38 @@ def a_little_better(one: str, other: str, little: float) -> Rule:
 
 
 def gains_most_on(one: str, sets: Sequence[str]) -> Rule:
-    """What a method is ahead of the baselines is more on some sets than on the others."""
+    """What a method is ahead of the best baseline of a set is more on some sets than on the others."""
 
     def judge(parent: Parent, _: Beside) -> Judgement:
-        there = [name for name in (SKIPGRAM, CBOW, SENT2VEC) if parent.has(name)]
+        there = [name for name in TRAINED if parent.has(name)]
         if not there:
-            raise CannotShow("no baseline was trained")
+            raise CannotShow(parent.missing.get("baselines", "no baseline was trained"))
         check_epochs(parent)
-        gains = {}
+        gains: dict[str, Estimate] = {}
         for each in SETS:
             try:
-                best = max(parent.score(name, over=each).value for name in there)
-                gains[each] = parent.score(one, over=each).value - best
+                best = max(there, key=lambda name: parent.score(name, over=each).value)
+                gains[each] = parent.difference(one, best, over=each)
             except CannotShow:
                 continue
         inside = [gains[each] for each in sets if each in gains]
         outside = [gain for each, gain in gains.items() if each not in sets]
         if not inside or not outside:
             raise CannotShow("too few sets have pairs enough")
-        apart = Estimate(float(np.mean(inside) - np.mean(outside)))
-        told = ", ".join(f"{SETS[each]} {minus(f'{gain:+.3f}')}" for each, gain in gains.items())
-        return Judgement(apart.above(0), told, {"difference": apart})
+        apart = _mean_of_sets(inside) - _mean_of_sets(outside)
+        told = ", ".join(f"{SETS[each]} {minus(f'{gain.value:+.3f}')}" for each, gain in gains.items())
+        return Judgement(apart.above(0), f"{told}; difference {apart}", {"difference": apart})
 
     named = " and ".join(SETS[each] for each in sets)
     text = f"{called(one)} is further ahead of the best baseline on {named} than on the other sets, on average"
-    return Rule(f"{text}; of the baselines {NOT_FEWER}", judge)
+    which = f"of all baselines trained on the text, {NOT_FEWER}, the best on each set"
+    return Rule(f"{text}; {which}; pairs resampled", judge)
+
+
+def _mean_of_sets(gains: Sequence[Estimate]) -> Estimate:
+    """Sets have pairs, and so resamplings, of their own: their errors are independent."""
+    error = math.sqrt(sum(gain.error**2 for gain in gains)) / len(gains)
+    return Estimate(sum(gain.value for gain in gains) / len(gains), error)
 
 
 def check_epochs(parent: Parent) -> None:
@@ -218,13 +221,12 @@ def check_epochs(parent: Parent) -> None:
 
 
 def low_layers_best(share: float) -> Rule:
-    """The average's best layer is a low one."""
+    """The average's best layer is a low one among all layers of the parent, those without a printed score too."""
 
     def judge(parent: Parent, _: Beside) -> Judgement:
-        layers = [layer for layer, _value in parent.by_layer()]
-        place = layers.index(parent.best_layer)
-        depth = Estimate(place / max(len(layers) - 1, 1))
-        told = f"layer {parent.best_layer} of {layers[-1]}"
+        highest = len(parent.layers) - 1
+        depth = Estimate(parent.layers.index(parent.best_layer) / max(highest, 1))
+        told = f"layer {parent.best_layer} of {parent.layers[-1]}"
         return Judgement(depth.below(share + 1e-9), told, {"relative depth": depth})
 
     return Rule(f"the layer whose averages score best lies in the lower half (relative depth {share:g} or less)", judge)
