@@ -13,8 +13,9 @@ from limbeck.evaluate.analogy_search import METHODS, Method, answered
 from limbeck.evaluate.item_score import Outcomes
 from limbeck.evaluate.word_task import Questions
 from limbeck.evaluate.wordsim import Fallback, ask
+from limbeck.vectors.finding import Case
 from limbeck.vectors.nearest import unit_rows
-from limbeck.vectors.sentences import Case, spellings
+from limbeck.vectors.sentences import spellings
 
 Floats = NDArray[np.float32]
 AnalogyOutOfVocabulary = Literal["wrong", "drop", "mean", "zero", "fallback"]

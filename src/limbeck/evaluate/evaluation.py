@@ -19,7 +19,7 @@ from limbeck.evaluate.significance import DRAWS, Comparison, Test
 from limbeck.evaluate.sts import Aggregation, Missing, combine, sentence_similarities
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, word_similarities
-from limbeck.vectors.sentences import Case
+from limbeck.vectors.finding import Case
 
 
 def evaluate(

@@ -22,9 +22,9 @@ from limbeck.evaluate.rows import TextRows
 from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, ask, check_policy, mean_of
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
+from limbeck.vectors.finding import Case
 from limbeck.vectors.sentences import (
     OF_THE_TABLE,
-    Case,
     Frequencies,
     Weighting,
     find_words,
@@ -227,9 +227,9 @@ class TableTarget:
         return without(means, first_direction(means) if self.weighting == "sif" else None)
 
     def split(self, texts: Sequence[str]) -> list[Sequence[str]]:
-        """The words of each text."""
-        splitter = splitter_for(self.language)
-        return [splitter.words(text.lower() if self.lowercase else text)[0] for text in texts]
+        """The words of each text, those of the table among them found as `StaticVectors.sentences` finds them."""
+        finder = self.vectors.finder(self.case, self.language)
+        return [finder.split(text.lower() if self.lowercase else text) for text in texts]
 
     def look_up(self, words: Iterable[str]) -> tuple[dict[str, int], dict[str, NDArray[np.float64]]]:
         """Of each word its row in the table, −1 for none; and what stands in the place of some that have none."""

@@ -21,7 +21,7 @@ from limbeck.evaluate.web import PRESETS, as_loaded, spell
 from limbeck.evaluate.word_task import Categories, Items, Questions, Relations, WordTask
 from limbeck.evaluate.word_vectors import Setting, repaired_tables, word_tables
 from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary
-from limbeck.vectors.sentences import Case
+from limbeck.vectors.finding import Case
 from limbeck.vectors.static import StaticVectors
 
 Preset = Literal["web"]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from limbeck.evaluate.rows import fitted_on, is_fitted, repaired
 from limbeck.evaluate.targets import TableTarget, Target, repair_for
 from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, Seen, WordVectors, ask, look_up
-from limbeck.vectors.sentences import Case, spellings
+from limbeck.vectors.finding import Case
+from limbeck.vectors.sentences import spellings
 from limbeck.vectors.static import StaticVectors
 
 Setting = tuple[str, str]  # layer, name of the repair

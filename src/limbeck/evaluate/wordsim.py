@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.correlation import cosines
 from limbeck.evaluate.similarities import Similarities
-from limbeck.vectors.sentences import Case, spellings
+from limbeck.vectors.finding import Case
+from limbeck.vectors.sentences import spellings
 from limbeck.vectors.static import StaticVectors
 
 OutOfVocabulary = Literal["drop", "mean", "zero", "fallback"]

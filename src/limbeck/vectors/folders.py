@@ -12,17 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError
-from limbeck.extras import need
 from limbeck.state import atomic, write_text
 from limbeck.vectors.arrays import ScaledRows, TensorRows, first_of, in_order, read_json, read_tensor, tensor_names
+from limbeck.vectors.finding import WORDS, by_pattern, divided, how_found
 from limbeck.vectors.gather import UNKNOWN, Floats, Rows, Table, table_of
 from limbeck.vectors.precision import Tensor, narrowed, row_scales, write_tensors
 
 #: how the tokenizer's unknown word is called, the first that is no word of the table
 UNKNOWN_TOKENS = ("[UNK]", "<unk>", "[UNKNOWN]", "<unknown>", "[no word]")
-#: Words as the corpus splitter finds them in English, as near as a pattern comes: n't and 's are words, and so is each
-#: sign of punctuation, but for dots in a row. Words of the table that it would divide are found before it is asked.
-WORDS = r"\w+(?=n['’]t(?!\w))|n['’]t(?!\w)|['’](?i:s|re|ve|ll|d|m)(?!\w)|\w+|\.\.+|[^\w\s]"
 #: what models put into their vocabularies: no word, and no reason to heed case
 MARKER = re.compile(r"\[[A-Z]+\]")
 PLACES = (".", "0_StaticEmbedding")  #: where sentence-transformers puts the same two files
@@ -133,10 +130,9 @@ def write_model2vec(folder: Path, words: Sequence[str], matrix: Floats, *, dtype
 
 
 def word_tokenizer(words: Sequence[str], unknown: str) -> dict[str, Any]:
-    """A tokenizer.json that looks whole words up, the unknown word behind the last.
+    """A tokenizer.json that finds words as `limbeck.vectors.finding` does, the unknown word behind the last.
 
-    Words that the pattern would divide (with a blank, a hyphen, a point) are entered as added tokens, which are found
-    in a text before it is divided, the longest first: "new york" is one word where the table has it.
+    Words that the pattern would divide are its added tokens.
     """
     lower = all(word == word.lower() or MARKER.fullmatch(word) for word in words)
     plain: dict[str, Any] = {
@@ -154,32 +150,12 @@ def word_tokenizer(words: Sequence[str], unknown: str) -> dict[str, Any]:
             "unk_token": unknown,
         },
     }
-    added = [added_token(number, words[number], lower=lower) for number in divided(words, plain)]
-    return {**plain, "added_tokens": [*added, {**added_token(len(words), unknown), "special": True}]}
+    row = {word: number for number, word in enumerate(words)}
+    added = [added_token(row[word], word, lower=lower) for word in divided(words, by_pattern)]
+    return {**plain, "added_tokens": [*added, {**added_token(len(words), unknown, lower=False), "special": True}]}
 
 
-def added_token(number: int, content: str, *, lower: bool = False) -> dict[str, Any]:
-    """A word that is looked for before a text is divided; `lower`: in the text as it is when lower-cased."""
-    return {
-        "id": number,
-        "content": content,
-        # a word inside another is none ("e-mail" in "the-mailer"), but signs may stand beside letters
-        "single_word": any(letter.isalnum() for letter in content),
-        "lstrip": False,
-        "rstrip": False,
-        "normalized": lower and not MARKER.fullmatch(content),
-        "special": False,
-    }
-
-
-def divided(words: Sequence[str], tokenizer: dict[str, Any]) -> list[int]:
-    """The numbers of the words that a tokenizer does not find as they are."""
-    tokenizers = need("tokenizers", purpose="writing a model2vec folder")
-    without_words = {**tokenizer, "model": {"type": "WordLevel", "vocab": {"": 0}, "unk_token": ""}}
-    pre = tokenizers.Tokenizer.from_str(json.dumps(without_words)).pre_tokenizer
-    return [
-        number
-        for number, word in enumerate(words)
-        # letters alone, by far the most words, are found as they are
-        if word and not word.isalpha() and [piece for piece, _ in pre.pre_tokenize_str(word)] != [word]
-    ]
+def added_token(number: int, content: str, *, lower: bool) -> dict[str, Any]:
+    """A word that is looked for before a text is divided."""
+    found = how_found(content, lower=lower)
+    return {"id": number, "content": content, "lstrip": False, "rstrip": False, "special": False, **found}

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.corpus.segment import splitter_for
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.vectors.facts import summed
+from limbeck.vectors.finding import Case
 from limbeck.vectors.gather import Floats
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Weighting = Literal["mean", "sif"]
-Case = Literal["either", "keep", "lower"]
 
 BLOCK_WORDS = 1 << 15  #: words whose vectors are gathered at once
 OF_THE_TABLE = (
@@ -69,7 +68,8 @@ def text_vectors(
     case: Case = "either",
     language: str = "en",
 ) -> TextVectors:
-    """A vector for each text; a text is a string, split as a corpus is, or a sequence of words.
+    """A vector for each text; a text is a string, in which words are found as `limbeck.vectors.finding` says, or a
+    sequence of words.
 
     weighting     "mean", or "sif" for weights a / (a + p(w))
     a             of SIF; 1e-3 to 1e-4 do well in the paper
@@ -80,7 +80,7 @@ def text_vectors(
     total         words of that text; left out, what the vectors know of it, or else the sum of the counts
     case          "either" looks a word up as it is, then in lower case; "keep" as it is; "lower" in lower case; a word
                   with blanks also with _ in their place, but for "keep"
-    language      how strings are split into words, see `limbeck.corpus.segment`
+    language      whose rules divide what stands between words of the table that have blanks or signs in them
     """
     choose(weighting, ("mean", "sif"), what="weighting")
     choose(case, ("either", "keep", "lower"), what="case")
@@ -160,8 +160,8 @@ def look_up(
     vectors: StaticVectors, texts: Sequence[str] | Sequence[Sequence[str]], case: Case, language: str
 ) -> tuple[Ints, Ints, Ints]:
     """Rows of the known words of all texts one after the other, the text of each, and the words of each text."""
-    splitter = splitter_for(language)
-    split = [splitter.words(text)[0] if isinstance(text, str) else text for text in texts]
+    finder = vectors.finder(case, language)
+    split = [finder.split(text) if isinstance(text, str) else text for text in texts]
     words = np.array([len(text) for text in split], dtype=np.int64)
     places = find_words(vectors, (word for text in split for word in text), case)
     rows = np.array([places[word] for text in split for word in text], dtype=np.int64)

@@ -15,9 +15,10 @@ from limbeck.errors import InputError, UsageError, choose
 from limbeck.remote import brought
 from limbeck.shown import Tabular
 from limbeck.vectors import exports, facts, formats, models
+from limbeck.vectors.finding import Case, Finder
 from limbeck.vectors.gather import DUPLICATE, Floats, Table
 from limbeck.vectors.nearest import Ints, check_number, nearest_rows, unit_rows
-from limbeck.vectors.sentences import Case, Weighting, text_vectors
+from limbeck.vectors.sentences import Weighting, text_vectors
 
 SHOWN_WITH_NEIGHBORS = 200_000  #: words above which a notebook would wait for their neighbours
 Missing = Literal["drop", "zero", "mean", "error"]
@@ -78,6 +79,7 @@ class StaticVectors(Tabular):
         self._words, self._index = words, index
         self._notes = dict(notes or {})
         self._facts = facts.check(words, counts, origins, total)
+        self._finders: dict[tuple[str, str], Finder] = {}
         self._folder: Path | None = None  # where the facts are, as long as nobody has asked for them
 
     @property
@@ -256,8 +258,9 @@ class StaticVectors(Tabular):
     ) -> Floats:
         """A vector for each text (texts, d): the mean of its words' vectors, or SIF.
 
-        A text without a known word has zeros. See `limbeck.vectors.sentences.text_vectors`, which also tells how many
-        words of each text were found.
+        Words of the table are found as model2vec finds them in the folder that `save` writes, those with blanks and
+        signs too. A text without a known word has zeros. See `limbeck.vectors.sentences.text_vectors`, which also tells
+        how many words of each text were found.
         """
         return text_vectors(
             self,
@@ -271,6 +274,12 @@ class StaticVectors(Tabular):
             case=case,
             language=language,
         ).matrix
+
+    def finder(self, case: Case = "either", language: str = "en") -> Finder:
+        """What finds the words of this table in texts."""
+        if (case, language) not in self._finders:
+            self._finders[case, language] = Finder(self._words, case=case, language=language)
+        return self._finders[case, language]
 
     def _query(self, one: Query) -> Floats:
         """A word or vector scaled to length 1, zeros as they are."""
