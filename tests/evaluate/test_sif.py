@@ -100,9 +100,10 @@ def test_counts_of_a_file(tmp_path):
     path = tmp_path / "counts.txt"
     path.write_text("w0 12\nw1\t3\n\nnew york\t4\nw0 1\n")
     assert read_counts(path) == ({"w0": 13, "w1": 3, "new york": 4}, None)
-    path.write_text("w0 12\nw1 many\n")
-    with pytest.raises(InputError, match=r"counts.txt:2: a word and its count must stand there"):
-        read_counts(path)
+    for wrong in ("many", "1_0", "１０", "-1", "1.5", "0x10"):
+        path.write_text(f"w0 12\nw1 {wrong}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"counts.txt:2: a word and its count must stand there"):
+            read_counts(path)
 
 
 def test_counts_of_a_folder(tmp_path):

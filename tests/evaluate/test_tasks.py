@@ -74,6 +74,9 @@ def test_pairs_without_score_are_dropped_and_counted(tmp_path):
         ("a\tb\t1\n\na\tb\tx\n", r"set\.txt:3: a score must be a number from 0 to 10, got 'x'"),
         ("a\tb\t10.5\n", r"set\.txt:1: .*got '10\.5'"),
         ("a\tb\tnan\n", r"set\.txt:1: .*got 'nan'"),
+        ("a\tb\t1\na\tb\t1_0\n", r"set\.txt:2: .*got '1_0'"),
+        ("a\tb\t0x1\n", r"set\.txt:1: .*got '0x1'"),
+        ("a\tb\t９\n", r"set\.txt:1: .*got '９'"),
         ("a\t\t1\n", r"set\.txt:1: both texts"),
     ],
 )

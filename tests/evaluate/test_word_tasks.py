@@ -82,9 +82,10 @@ def test_ratings(tmp_path):
     assert by_name["4g"].group == "CONTRAST"
     assert by_name["4g"].pairs == [("New York", "city"), ("a", "b")]
     np.testing.assert_array_equal(by_name["4g"].gold, [74.0, -3.5])
-    (tmp_path / "Testing/GoldRatings/GoldRatings-4g.txt").write_text("much a:b\n")
-    with pytest.raises(InputError, match=r"GoldRatings-4g\.txt:1: a rating and a pair"):
-        read(tmp_path, "semeval-2012-2")
+    for rating in ("much a:b", '1.2.3 "a:b"', '1_0 "a:b"', '１０ "a:b"'):
+        (tmp_path / "Testing/GoldRatings/GoldRatings-4g.txt").write_text(f"{rating}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"GoldRatings-4g\.txt:1: a rating and a pair"):
+            read(tmp_path, "semeval-2012-2")
 
 
 def test_files_that_are_missing_are_told(tmp_path):

@@ -344,6 +344,8 @@ def test_files_of_counts(tmp_path: Path) -> None:
     for text, told in (
         ("the ten\n", "1: a line must be"),
         ("a 1\nb -2\n", "2: a line"),
+        ("a 1\nb 1_0\n", "2: a line"),
+        ("a １０\n", "1: a line"),
         ("x\n", "1: a"),
         ("", "empty"),
     ):

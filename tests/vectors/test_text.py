@@ -91,6 +91,24 @@ def test_damage_is_named_by_line(tmp_path: Path, data: bytes, line: int, message
         load(tmp_path, data)
 
 
+@pytest.mark.parametrize("number", ["1_0", "0x10", "１０", "1d3", "nan", "inf", "-Infinity", "1e400", "1__0", "NULL"])
+@pytest.mark.parametrize("arrow", [True, False])
+@pytest.mark.parametrize(("header", "format"), [("", "glove"), ("3 2\n", "word2vec"), ("3 2\n", "fasttext")])
+def test_only_finite_decimal_numbers_are_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, arrow: bool, header: str, format: str
+) -> None:
+    if not arrow:
+        monkeypatch.setattr(text, "need", refuse_arrow)
+    path = tmp_path / "v.vec"
+    path.write_text(f"{header}a 1 2\nb {number} 2\nc 1 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"v\.vec:{3 if header else 2}: .*'b'"):
+        StaticVectors.load(path, format)
+
+
+def refuse_arrow(module: str, *, purpose: str) -> None:
+    raise MissingExtra(module)
+
+
 def test_header_that_promises_too_few(tmp_path: Path) -> None:
     vectors = load(tmp_path, b"1 2\na 1 2\nb 3 4\n")
     assert vectors.words == ["a", "b"]
@@ -151,11 +169,7 @@ def test_without_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     vectors = StaticVectors(["a", "b c", "d"], rng.normal(size=(3, 5)) * 10.0 ** rng.integers(-30, 30, size=(3, 5)))
     vectors.save(tmp_path / "arrow.txt")
-
-    def refuse(module: str, *, purpose: str) -> None:
-        raise MissingExtra(module)
-
-    monkeypatch.setattr(text, "need", refuse)
+    monkeypatch.setattr(text, "need", refuse_arrow)
     vectors.save(tmp_path / "plain.txt")
     for name in ("arrow.txt", "plain.txt"):
         again = StaticVectors.load(tmp_path / name)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from limbeck.corpus.compression import open_text, telling
 from limbeck.errors import InputError, choose
 from limbeck.evaluate.correlation import METRICS, Metric
+from limbeck.numerals import number_of
 
 Kind = Literal["wordsim", "sts"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -185,11 +186,8 @@ class Task:
         if not text:
             return None
         low, high = self.scale
-        try:
-            score = float(text)
-        except ValueError:
-            score = math.nan
-        if not (low <= score <= high and math.isfinite(score)):
+        score = number_of(text)
+        if score is None or not (low <= score <= high and math.isfinite(score)):
             raise InputError.at(
                 path, line, f"a score must be a number from {low:g} to {high:g}, got {text[:40]!r}: mend the line."
             )

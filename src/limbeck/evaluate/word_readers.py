@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: x:y; in places the release has a full stop or a blank for the comma between pairs, or a blank after the colon
 PAIR = re.compile(r"([^\s,.:]+):\s*([^\s,.:]+)")
-RATED = re.compile(r'\s*(-?[\d.]+)\s+"([^":]+):([^":]+)"\s*')
+RATED = re.compile(r'\s*(-?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s+"([^":]+):([^":]+)"\s*')
 
 
 def read_sections(task: WordTask) -> Questions:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from limbeck.corpus.compression import open_bytes
 from limbeck.errors import InputError
+from limbeck.numerals import count_of
 from limbeck.stream import Choice, Source, survey
 from limbeck.stream.workers import Workers
 
@@ -38,18 +39,13 @@ def read_counts(path: str | Path) -> dict[str, int]:
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, 1):
             try:
-                word, count = line.decode("utf-8").rstrip("\r\n").rsplit("\t" if b"\t" in line else None, 1)
-                found[word] = found.get(word, 0) + _whole(count)
+                word, last = line.decode("utf-8").rstrip("\r\n").rsplit("\t" if b"\t" in line else None, 1)
             except ValueError:
+                word, last = "", ""
+            if (count := count_of(last)) is None:
                 told = repr(line[:60].decode("utf-8", "replace").rstrip())
-                raise InputError.at(path, number, f"a line must be a word and its count, got {told}.") from None
+                raise InputError.at(path, number, f"a line must be a word and its count, got {told}.")
+            found[word] = found.get(word, 0) + count
     if not found:
         raise InputError(f"{path}: a file of words and their counts is needed, the file is empty.")
     return found
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value

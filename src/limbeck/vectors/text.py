@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError, MissingExtra
 from limbeck.extras import need
+from limbeck.numerals import number_of
 from limbeck.vectors.gather import BEYOND_HEADER, Floats, Gatherer, Table
 
 Ints = NDArray[np.int64]
@@ -28,6 +29,7 @@ LINE_END = (13, 32, 9)  #: word2vec's own writer leaves a blank at the end of a 
 HEADER = re.compile(rb"\s*(\d{1,18})[ \t]+(\d{1,18})\s*")
 MOST_DIMENSIONS = 1 << 20  #: of a vector; more in a header is damage
 LONGEST_LINE = 1 << 26  #: bytes
+NOT_DECIMAL = re.compile(rb"[^-+.eE0-9 ]")
 NUMBER_LIKE = re.compile(rb"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
 
 
@@ -131,11 +133,7 @@ def dimension_of(data: bytes, path: str | Path) -> int:
 
 
 def is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+    return number_of(field.decode("utf-8", "replace")) is not None
 
 
 def parse_block(data: bytes, dim: int, path: str | Path, line: int) -> tuple[list[bytes], Floats, Ints]:
@@ -186,6 +184,8 @@ def parse_numbers(text: bytes) -> Floats | None:
         arrow = need("pyarrow", purpose="parsing numbers")
         csv = need("pyarrow.csv", purpose="parsing numbers")
     except MissingExtra:
+        if NOT_DECIMAL.search(text):  # hexadecimal numbers, which it would read
+            return None
         try:
             return np.fromstring(text, sep=" ", dtype=np.float32)
         except ValueError:
@@ -210,17 +210,17 @@ def parse_slowly(
     values = np.empty((len(words), dim), dtype=np.float32)
     for row, (cut, end) in enumerate(zip(cuts.tolist(), ends.tolist(), strict=True)):
         for column, field in enumerate(data[cut + 1 : end].split(b" ")):
-            try:
-                values[row, column] = float(field)
-            except ValueError:
+            got = field.decode("utf-8", "replace")
+            number = number_of(got)
+            if number is None:
                 word = words[row].decode("utf-8", "replace")
-                got = field.decode("utf-8", "replace")
                 raise InputError.at(
                     path,
                     lines[row],
                     f"{dim} numbers parted by single blanks are needed after "
                     f"{word!r}, got {got!r} in dimension {column}: mend the line.",
-                ) from None
+                )
+            values[row, column] = number
     return values
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from limbeck.corpus.compression import open_text
 from limbeck.errors import InputError
+from limbeck.numerals import count_of
 from limbeck.remote import brought
 from limbeck.vectors.static import StaticVectors
 
@@ -31,8 +32,9 @@ def _read(path: Path) -> tuple[dict[str, int], int | None]:
         for line, text in enumerate(stream, 1):
             if not text.strip():
                 continue
-            word, _, count = text.strip().replace("\t", " ").rpartition(" ")
-            if not word.strip() or not count.isdecimal():
+            word, _, last = text.strip().replace("\t", " ").rpartition(" ")
+            count = count_of(last)
+            if not word.strip() or count is None:
                 raise InputError.at(path, line, f"a word and its count must stand there, got {text.strip()[:40]!r}.")
-            found[word.strip()] = found.get(word.strip(), 0) + int(count)
+            found[word.strip()] = found.get(word.strip(), 0) + count
     return found, None
