@@ -51,6 +51,26 @@ def test_model2vec_quantized_vocabulary(tmp_path: Path) -> None:
     assert np.allclose(StaticVectors.load(tmp_path).matrix, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("mapping", [-1, 0, 1, 0]),
+        ("mapping", [0, 2, 1, 0]),
+        ("mapping", [0, 1, 1]),
+        ("mapping", [0.0, 1.0, 1.0, 0.0]),
+        ("mapping", [[0, 1, 1, 0]]),
+        ("weights", [1.0, 2.0, 0.5]),
+        ("weights", [1.0, 2.0, float("nan"), 1.0]),
+    ],
+)
+def test_model2vec_quantized_vocabulary_that_names_no_row(tmp_path: Path, name: str, array: list[Any]) -> None:
+    told = {"mapping": np.array([0, 1, 1, 0]), "weights": np.ones(4), name: np.array(array)}
+    save_file({"embeddings": matrix(2), **told}, tmp_path / "model.safetensors")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(TOKENIZER))
+    with pytest.raises(InputError, match=r"model\.safetensors: "):
+        StaticVectors.load(tmp_path)
+
+
 def test_model2vec_of_sentence_transformers(tmp_path: Path) -> None:
     inner = tmp_path / "0_StaticEmbedding"
     inner.mkdir()

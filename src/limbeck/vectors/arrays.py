@@ -102,6 +102,11 @@ class ScaledRows:
             raise InputError(
                 f"{path}: one scale a row is needed, got {scales.shape} for {rows.shape}: get the whole file."
             )
+        if scales.dtype.kind not in "fiu" or not np.isfinite(scales).all():
+            raise InputError(
+                f"{path}: scales of rows must be finite numbers, got {scales.dtype} or NaN or infinity among them: "
+                "get the whole file."
+            )
         self._rows, self._scales, self.shape = rows, scales.astype(np.float32), rows.shape
 
     def __getitem__(self, rows: slice, /) -> NDArray[Any]:

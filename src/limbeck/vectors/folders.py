@@ -66,14 +66,16 @@ def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
             f"{' and no '.join(lacking) or 'embeddings'}: get what is missing, or give another folder or format."
         )
     model, tokenizer_file = files
+    tokenizer = read_json(tokenizer_file)
+    words = in_order(tokenizer, tokenizer_file)
     names = tensor_names(model)
     matrix: Rows = TensorRows(model, first_of(names, MATRIX_NAMES, model))
     if "mapping" in names:  # of a quantized vocabulary, which is small
-        matrix = matrix[:][read_tensor(model, "mapping")]
+        mapping = read_tensor(model, "mapping")
+        check_mapping(mapping, matrix.shape[0], len(words), model)
+        matrix = matrix[:][mapping]
     if "weights" in names:  # of model2vec's int8 without them the scale is lost, there as well
         matrix = ScaledRows(matrix, read_tensor(model, "weights"), model)
-    tokenizer = read_json(tokenizer_file)
-    words = in_order(tokenizer, tokenizer_file)
     if len(words) != matrix.shape[0]:
         raise InputError(
             f"{folder}: one row a token is needed, got {len(words)} tokens and {matrix.shape[0]} rows: "
@@ -87,6 +89,21 @@ def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
     table = table_of(folder, words, matrix, limit=limit, skip=at)
     table.notes[UNKNOWN] = 1
     return table
+
+
+def check_mapping(mapping: NDArray[Any], rows: int, tokens: int, path: Path) -> None:
+    """Refuse what does not say of each token which row is its own."""
+    if mapping.dtype.kind not in "iu" or mapping.shape != (tokens,):
+        raise InputError(
+            f"{path}: mapping must be one whole number a token, {tokens} in all, got {mapping.dtype} of shape "
+            f"{mapping.shape}: get the whole folder."
+        )
+    wrong = np.flatnonzero((mapping < 0) | (mapping >= rows))
+    if len(wrong):
+        raise InputError(
+            f"{path}: mapping must name one of {rows} rows for each token, got {mapping[wrong[0]]} for token "
+            f"{wrong[0]}: get the whole folder."
+        )
 
 
 def write_model2vec(folder: Path, words: Sequence[str], matrix: Floats, *, dtype: str = "float32") -> None:
