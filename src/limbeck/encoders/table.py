@@ -15,6 +15,7 @@ from limbeck.encoders.layers import TABLE
 from limbeck.encoders.preparer import identities
 from limbeck.encoders.protocol import Ints, Prepared
 from limbeck.errors import InputError
+from limbeck.real import real_array
 
 if TYPE_CHECKING:
     import torch
@@ -81,7 +82,7 @@ class TableEncoder:
     def __init__(self, static: Table, *, name: str = "table", lower: bool = False, device: str = "auto") -> None:
         import torch
 
-        self._matrix = np.ascontiguousarray(static.matrix)
+        self._matrix = np.ascontiguousarray(real_array(static.matrix, what="A table"))
         self._words = words = list(static.words)
         if self._matrix.ndim != 2 or len(self._matrix) != len(words):
             raise InputError(

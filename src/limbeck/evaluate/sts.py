@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.correlation import cosines
 from limbeck.evaluate.similarities import Similarities
+from limbeck.real import real_array, refuse_unreal
 
 Aggregation = Literal["pooled", "mean", "weighted"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
@@ -74,9 +75,10 @@ def combine(
 
 
 def _matrix(vectors: Any, rows: int, what: str) -> NDArray[np.floating]:
+    refuse_unreal(vectors, what="The target's vectors")
     if hasattr(vectors, "detach"):  # a torch tensor, on whatever device
         vectors = vectors.detach().cpu().float().numpy()
-    matrix = np.asarray(vectors)
+    matrix = real_array(vectors, what="The target's vectors")
     if matrix.ndim != 2 or len(matrix) != rows or matrix.dtype.kind not in "fiu":
         raise InputError(
             f"The target must give one vector for each of {rows} {what}, got an array of shape {matrix.shape} "

@@ -17,6 +17,7 @@ from limbeck.corpus.compression import open_text, telling
 from limbeck.errors import InputError, choose
 from limbeck.evaluate.correlation import METRICS, Metric
 from limbeck.numerals import number_of
+from limbeck.real import real_array
 
 Kind = Literal["wordsim", "sts"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -47,7 +48,7 @@ class Pairs:
     def __post_init__(self) -> None:
         choose(self.kind, KINDS, what="kind")
         choose(self.metric, METRICS, what="metric")
-        object.__setattr__(self, "gold", np.asarray(self.gold, dtype=np.float64))
+        object.__setattr__(self, "gold", real_array(self.gold, what=f"{self.name}: scores").astype(np.float64))
         sizes = {len(self.first), len(self.second), len(self.gold), len(self.subsets) or len(self.gold)}
         if len(sizes) > 1 or self.gold.ndim != 1:
             raise InputError(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.correlation import cosines
 from limbeck.evaluate.similarities import Similarities
+from limbeck.real import real_array
 from limbeck.vectors.finding import Case
 from limbeck.vectors.sentences import spellings
 from limbeck.vectors.static import StaticVectors
@@ -154,7 +155,7 @@ def ask(word: str, fallback: Fallback, *, dim: int | None = None) -> Vector | No
 
 
 def _vector(vector: ArrayLike, word: str) -> Vector:
-    array = np.asarray(vector, dtype=np.float64)
+    array = real_array(vector, what=f"The vector of {word!r}").astype(np.float64)
     if array.ndim != 1 or not np.isfinite(array).all():
         raise InputError(f"A word's vector must be one row of finite numbers, got {array.shape} for {word!r}: mend it.")
     return array

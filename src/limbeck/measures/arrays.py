@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from limbeck.encoded import Encoded, refuse, well_defined
 from limbeck.errors import LimbeckError
+from limbeck.real import has_mask, real_array, refuse_unreal
 from limbeck.seeds import hash_ids
 
 
@@ -63,8 +64,9 @@ def observe(x: Any, *, words: Any = None, contexts: Any = None, sentences: Any =
 def _tensor(x: Any) -> torch.Tensor:
     """x without a copy where that can be. It is read only, so torch's warning about read-only arrays says nothing."""
     if isinstance(x, torch.Tensor):
+        refuse_unreal(x)
         return x.detach()
-    array = np.asarray(x)
+    array = real_array(x)
     if not array.dtype.isnative or any(stride < 0 for stride in array.strides):  # torch has neither
         array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     with warnings.catch_warnings():
@@ -75,6 +77,8 @@ def _tensor(x: Any) -> torch.Tensor:
 def _labels(labels: Any, n: int, name: str) -> tuple[list[str], NDArray[np.int64]]:
     if labels is None:
         return [], np.arange(n)
+    if has_mask(labels):
+        raise LimbeckError(f"{name} must hold a label for each row of x; got masked ones: leave these rows out.")
     array = labels.detach().cpu().numpy() if isinstance(labels, torch.Tensor) else np.asarray(labels)
     if array.shape != (n,):
         raise LimbeckError(f"{name} must hold one label for each of the {n} rows of x; got shape {array.shape}.")

@@ -13,6 +13,7 @@ from limbeck.errors import LimbeckError
 from limbeck.measures.arrays import observe
 from limbeck.measures.mev import EQUAL
 from limbeck.measures.result import Floats, Result
+from limbeck.real import real_array, refuse_unreal
 
 ALIKE = 1e-6  #: eigenvalues this near to each other (relative to the largest) have no eigenvectors of their own
 CENTERED = 1e-6  #: a mean projection below this part of the root mean square decides no sign
@@ -54,7 +55,9 @@ def _on_arrays(which: int, x: Any, basis: Any) -> Result:
 
 def _checked_basis(basis: Any, layers: int, d: int) -> torch.Tensor:
     """A basis for every layer: one (d, d) for all of them, or (layers, d, d)."""
-    given = torch.as_tensor(basis, dtype=torch.float64)
+    refuse_unreal(basis, what="basis")
+    given = torch.as_tensor(basis if isinstance(basis, torch.Tensor) else real_array(basis, what="basis"))
+    given = given.to(torch.float64)
     if given.shape == (d, d):
         return given.expand(layers, d, d)
     if given.shape != (layers, d, d):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from limbeck.errors import LimbeckError
 from limbeck.measures.isotropy import CENTERED, log10_isotropy_of
 from limbeck.measures.result import Floats
+from limbeck.real import real_array
 
 ROWS_AT_ONCE = 8192
 Rows = NDArray[np.int64]
@@ -196,7 +197,7 @@ def softmax_gradient(w: NDArray[Any], hidden: NDArray[Any], target: int) -> Floa
     is a negative multiple, as long as the others together: the rows sum to zero. So steps along this gradient, over any
     predictions, leave the mean of the table where it is.
     """
-    table, h = checked(w).astype(np.float64), np.asarray(hidden, dtype=np.float64)
+    table, h = checked(w).astype(np.float64), real_array(hidden, what="hidden").astype(np.float64)
     logits = table @ h
     y = np.exp(logits - logits.max())
     y /= y.sum()
@@ -206,7 +207,7 @@ def softmax_gradient(w: NDArray[Any], hidden: NDArray[Any], target: int) -> Floa
 
 def checked(w: Any) -> NDArray[Any]:
     """The table, if it is one: (rows, d), at least one of each, finite numbers."""
-    table = np.asarray(w)
+    table = real_array(w, what="A table")
     if table.ndim != 2 or not table.size:
         raise LimbeckError(f"A table must be (rows, d) with at least one row; got shape {table.shape}.")
     for start in range(0, len(table), ROWS_AT_ONCE):

@@ -10,6 +10,7 @@ import torch
 from limbeck.errors import LimbeckError, choose
 from limbeck.measures.kmeans import STARTING_ROWS, lloyd, nearest, starting_centers
 from limbeck.measures.rows import blocks
+from limbeck.real import real_array
 from limbeck.repair.repair import Learned, Repair, check_whole
 from limbeck.repair.sums import Sums, principal
 from limbeck.seeds import generator_for
@@ -101,8 +102,8 @@ class ClusterRemoval(Repair):
 
     def _start(self, x: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
         if self._given:
-            given = self.init.detach() if isinstance(self.init, torch.Tensor) else np.array(self.init, dtype=np.float64)
-            centers = torch.as_tensor(given).to(x.device, torch.float64)
+            given = real_array(self.init, what="init")
+            centers = torch.from_numpy(given.astype(np.float64)).to(x.device)
             if not bool(centers.isfinite().all()):
                 raise LimbeckError("init must hold finite centers; it has NaN or infinity: give others.")
             return centers

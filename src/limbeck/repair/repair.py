@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from limbeck.errors import LimbeckError, MissingExtra, UsageError
+from limbeck.errors import InputError, LimbeckError, MissingExtra, UsageError
 from limbeck.measures.rows import blocks, narrow
+from limbeck.real import real_array, refuse_unreal
 from limbeck.vectors import StaticVectors
 
 try:
@@ -169,6 +170,8 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _rows(self, X: Any, *, first: bool) -> torch.Tensor:
         """X as a checked tensor (n, d), without a copy where that can be."""
+        if not isinstance(X, StaticVectors):
+            refuse_parts(X)
         if not isinstance(X, torch.Tensor):
             X = X.matrix if isinstance(X, StaticVectors) else X
             X = X.astype(np.float32) if getattr(X, "dtype", None) == np.float16 else X
@@ -198,8 +201,7 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         x = _within_range(self._rows(X, first=first))
         if weights is None:
             return x, None
-        given = weights.detach().cpu() if isinstance(weights, torch.Tensor) else weights
-        w = np.asarray(given, dtype=np.float64)
+        w = real_array(weights, what="sample_weight").astype(np.float64)
         if w.ndim == 0:
             w = np.full(len(x), w)
         if w.shape != (len(x),):
@@ -223,6 +225,23 @@ class Applied(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         rows = x.reshape(-1, x.shape[-1])
         return self._repair._applied(rows, dict(self.named_buffers())).reshape(x.shape)
+
+
+def refuse_parts(X: Any) -> None:
+    """Refuse what would be dropped in silence, with the exception that scikit-learn has for it."""
+    parts, kind = isinstance(X, torch.Tensor) and X.is_complex(), ""
+    if not isinstance(X, torch.Tensor):
+        given = np.asarray(X)
+        kind = given.dtype.kind
+        parts = kind == "c" or (kind == "O" and any(isinstance(one, complex) for one in given.flat))
+    if parts:
+        raise ValueError("Complex data not supported: X must hold real numbers, got complex ones.")
+    if kind in ("U", "S", "M", "m"):
+        raise ValueError("X must hold real numbers, got strings or dates.")
+    try:
+        refuse_unreal(X, what="X")
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 def _within_range(x: torch.Tensor) -> torch.Tensor:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
+from limbeck.real import real_array
 from limbeck.state import atomic
 from limbeck.vectors.damaged import told_as_damage
 
@@ -54,7 +55,7 @@ def check(
     total: int | None = None,
 ) -> Facts:
     """Facts of as many words as there are, and counts that can be counts."""
-    numbers = None if counts is None else np.asarray(counts)
+    numbers = None if counts is None else real_array(counts, what="Counts") if len(counts) else np.asarray(counts)
     for what, several in (("counts", numbers), ("origins", origins)):
         if several is not None and len(several) != len(words):
             raise InputError(f"As many {what} as words are needed, got {len(several)} for {len(words)} words.")

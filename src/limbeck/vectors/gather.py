@@ -69,6 +69,8 @@ class Gatherer:
 
     def add(self, words: Sequence[bytes | str], rows: NDArray[Any], places: Sequence[int] | NDArray[np.int64]) -> None:
         """Take a block: its words, its rows (words, d), and the line or record each stands in."""
+        if rows.dtype.kind not in "fiub":
+            raise InputError(f"{self.path}: vectors must be real numbers, got {rows.dtype}: save them as such.")
         rows = rows.astype(np.float32, copy=False)
         fine = np.isfinite(rows).all(axis=1)
         index, keep = self.index, np.zeros(len(words), dtype=bool)

@@ -160,6 +160,8 @@ def blocks_of(
 
 def finite_block(identities: Identities, vectors: NDArray[Any], path: Path, row: int) -> Block:
     """A block of finite numbers, float32 or wider; `row` is the number of its first row, for the message."""
+    if vectors.dtype.kind not in "fiu":
+        raise InputError(f"{path}: vectors must be real numbers, got {vectors.dtype}: encode or save them again.")
     wide = np.ascontiguousarray(vectors, dtype=np.float64 if vectors.dtype == np.float64 else np.float32)
     finite = np.isfinite(wide).all(axis=(0, 2))
     if not finite.all():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError
+from limbeck.real import real_array
 from limbeck.vectors.gather import Floats
 
 Ints = NDArray[np.int64]
@@ -38,7 +39,7 @@ def nearest_rows(
     comes first. Where fewer than k rows are left, and for a query of zeros, the row is −1 and the cosine NaN.
     """
     check_number("k", k)
-    queries = np.asarray(queries)
+    queries = real_array(queries, what="Queries")
     if queries.ndim != 2 or queries.shape[1] != unit.shape[1]:
         raise InputError(
             f"Queries (number, {unit.shape[1]}) are needed for vectors of {unit.shape[1]} dimensions, "

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.real import real_array
 from limbeck.vectors.facts import summed
 from limbeck.vectors.finding import Case
 from limbeck.vectors.gather import Floats
@@ -222,7 +223,7 @@ def first_direction(means: Doubles) -> Doubles | None:
 
 
 def unit_direction(common: NDArray[np.floating], dim: int) -> Doubles:
-    direction = np.asarray(common, dtype=np.float64)
+    direction = real_array(common, what="common").astype(np.float64)
     length = np.linalg.norm(direction)
     if direction.shape != (dim,) or not (np.isfinite(length) and length > 0):
         raise InputError(f"common must be a direction of {dim} dimensions, got an array of shape {direction.shape}.")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.real import real_array
 from limbeck.remote import brought
 from limbeck.shown import Tabular
 from limbeck.vectors import exports, facts, formats, models
@@ -58,7 +59,7 @@ class StaticVectors(Tabular):
         total: int | None = None,
     ) -> None:
         words = list(words)
-        array = np.asarray(matrix, dtype=np.float32)
+        array = real_array(matrix, what="A matrix").astype(np.float32, copy=False)
         if array.ndim != 2 or len(array) != len(words):
             raise InputError(
                 f"A matrix (words, dimensions) with one row a word is needed, got {len(words)} words and an "
@@ -286,7 +287,7 @@ class StaticVectors(Tabular):
         if isinstance(one, str):
             row: Floats = self.unit[self.index(one)]
             return row
-        vector = np.asarray(one)
+        vector = real_array(one, what="A vector")
         if vector.shape != (self.dim,):
             raise InputError(f"A vector of {self.dim} dimensions is needed, got an array of shape {vector.shape}.")
         unit: Floats = unit_rows(vector[None])[0]

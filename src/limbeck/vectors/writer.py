@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from limbeck import state
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.real import real_array, refuse_unreal
 from limbeck.seeds import hash_occurrences
 from limbeck.strings import pack
 from limbeck.vectors.blocks import is_together
@@ -169,8 +170,9 @@ class OccurrenceWriter:
 def as_array(vectors: Any) -> NDArray[Any]:
     """A numpy array of an array or tensor; bfloat16, which numpy lacks, as float32."""
     if hasattr(vectors, "detach"):  # a tensor, without importing torch
+        refuse_unreal(vectors, what="Vectors")
         vectors = vectors.detach()
         if "float" in str(vectors.dtype) and "64" not in str(vectors.dtype):
             vectors = vectors.float()
         vectors = vectors.cpu().numpy()
-    return np.asarray(vectors)
+    return real_array(vectors, what="Vectors")
