@@ -13,6 +13,9 @@ from limbeck.cli import main
 from limbeck.errors import InputError
 from limbeck.evaluate.targets import TableTarget
 from limbeck.repair import Center
+from limbeck.report.page.folders import Folder
+from limbeck.report.page.packing import Pack
+from limbeck.report.page.sections.scores import section
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.word_counts import read_counts
 
@@ -140,3 +143,34 @@ def test_the_command(tmp_path, capsys):
         assert ("folder: SIF: how many words the counted text had is not known" in capsys.readouterr().err) == told
     assert main([*given, "--counts", str(counts)]) == 2
     assert main(["evaluate", "mini-bert", "--tasks", "sts-b", "--data", str(data), "--weighting", "sif"]) == 2
+
+
+def test_the_share_of_words_stands_beside_that_of_texts(tmp_path, capsys):
+    """A text with one known word counts as covered; the words that are missing must be seen all the same."""
+    table = StaticVectors(["a", "b"], [[1.0, 0.0], [0.6, 0.8]])
+    first, second = ["a x x", "b", "a b", "x y"], ["b y y", "a", "a", "z"]
+    pairs = evaluate.Pairs("made", "sts", first, second, [1.0, 3.0, 2.0, 0.0], subsets=["s", "s", "t", "t"])
+    score = evaluate.evaluate(pairs, table, draws=10)
+    assert (score.coverage, score.word_coverage) == (0.75, pytest.approx(6 / 13))  # of different texts
+    rows = score.table_rows()
+    assert {row["word_coverage"] for row in rows if not row["subset"]} == {score.word_coverage}
+    assert all(np.isnan(row["word_coverage"]) for row in rows if row["subset"])
+    as_function = evaluate.evaluate(pairs, lambda texts: table.sentences(texts), draws=10)
+    assert np.isnan(as_function.word_coverage)
+
+    table.save(tmp_path / "v.txt")
+    (tmp_path / "data" / "STSBenchmark").mkdir(parents=True)
+    lines = [
+        f"main-captions\tM\t2012\t{n}\t{n % 5}.0\t{a}\t{b}\n"
+        for n, (a, b) in enumerate(zip(first, second, strict=True))
+    ]
+    (tmp_path / "data" / "STSBenchmark" / "sts-test.csv").write_text("".join(lines * 6), encoding="utf-8")
+    asked = ["evaluate", str(tmp_path / "v.txt"), "--tasks", "sts-b", "--data", str(tmp_path / "data"), "--draws", "20"]
+    assert main([*asked, "--out", str(tmp_path / "run")]) == 0
+    assert "46.2 %" in capsys.readouterr().out
+    with open(tmp_path / "run" / "scores.csv", encoding="utf-8") as file:
+        assert {row["word_coverage"] for row in csv.DictReader(file) if not row["subset"]} == {str(6 / 13)}
+    page = section([Folder(tmp_path / "run", "evaluate", "run", {})], Pack(), 1.0)
+    assert page["rows"][0]["word_coverage"] == pytest.approx(6 / 13, abs=1e-3)
+    assert main([*asked, "--quiet", "--json"]) == 0
+    assert f'"word_coverage": {6 / 13}' in capsys.readouterr().out

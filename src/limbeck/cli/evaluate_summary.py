@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 #: what --json says of a score
-TOLD = ("task", "target", "metric", "value", "low", "high", "n", "coverage", "dropped")
+TOLD = ("task", "target", "metric", "value", "low", "high", "n", "coverage", "word_coverage", "dropped")
 
 
 def print_summary(
@@ -87,7 +87,9 @@ def left_out_of(columns: Sequence[Scored]) -> str:
 def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]], compared: Sequence[Mapping[str, Any]] = ()) -> Table:
     """All scores; those that differ from the one they are compared with are marked."""
     marked = {(row["task"], row["target"]) for row in compared if row["p_holm"] < ALPHA}
-    table = _table("", "task", "target", "metric", "score", "95 % interval", "n", "coverage")
+    of_words = any(math.isfinite(score.word_coverage) for _, columns in scores for score in columns)
+    words = ("words found",) if of_words else ()
+    table = _table("", "task", "target", "metric", "score", "95 % interval", "n", "coverage", *words)
     for _, columns in scores:
         for place, score in enumerate(columns):
             table.add_row(
@@ -98,12 +100,17 @@ def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]], compared: Sequ
                 interval(score.low, score.high),
                 f"{score.n:,}",
                 f"{100 * score.coverage:.1f} %",
+                *((share(score.word_coverage),) if of_words else ()),
                 end_section=place == len(columns) - 1,
             )
     if marked:
         told = f"* differs from {compared[0]['other']} on what both have: p (Holm) < {ALPHA}"
         table.caption, table.caption_justify = told, "left"
     return table
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.1f} %" if math.isfinite(value) else ""
 
 
 def average_table(averaged: Mapping[tuple[str, str, str], tuple[float, int]]) -> Table:

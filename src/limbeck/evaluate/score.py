@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -30,6 +31,8 @@ class Estimate:
 class ScoreTable(Tabular):
     """Scores as tables: a row for each of their estimates."""
 
+    word_coverage: float = math.nan  #: see `Score`; other kinds have none
+
     def table_rows(self) -> list[dict[str, Any]]:
         raise NotImplementedError
 
@@ -48,7 +51,8 @@ class Score(ScoreTable):
 
     value, low, high  the correlation asked for, with its 95 % interval; NaN where undefined, `notes` say why
     n, total          pairs it was made of, and pairs with a gold score
-    coverage          share of those for which the target itself had both vectors
+    coverage          share of those for which the target itself had both vectors: of texts, a word of each is enough
+    word_coverage     share of the words of the task's different texts that a table has; NaN for other targets and tasks
     dropped           pairs left out, by reason
     settings          the policies followed
     estimates         every correlation: by metric, aggregation, and subset ("" for the whole)
@@ -73,6 +77,7 @@ class Score(ScoreTable):
     similarity: NDArray[np.float64] = field(repr=False)
     gold: NDArray[np.float64] = field(repr=False)
     subset_of: NDArray[np.str_] = field(repr=False)  # (n,) empty strings where there are no subsets
+    word_coverage: float = math.nan
 
     @property
     def subsets(self) -> dict[str, Estimate]:
@@ -96,6 +101,8 @@ class Tabled(Protocol):
     def metric(self) -> str: ...
     @property
     def aggregation(self) -> str: ...
+    @property
+    def word_coverage(self) -> float: ...
     @property
     def dropped(self) -> Mapping[str, int]: ...
     @property
@@ -124,6 +131,7 @@ def estimate_rows(score: Tabled, estimates: Mapping[tuple[Any, Any, str], Estima
             "n": estimate.n,
             "total": estimate.total,
             "coverage": estimate.coverage,
+            "word_coverage": math.nan if subset else score.word_coverage,
             "settings": settings,
             "dropped": dropped,
             "note": "; ".join(score.notes),

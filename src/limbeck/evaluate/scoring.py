@@ -67,6 +67,7 @@ def score_of(
         n=len(x),
         total=len(pairs),
         coverage=found.coverage,
+        word_coverage=found.words,
         dropped={**pairs.dropped, **found.dropped},
         settings=found.settings,
         notes=(*pairs.notes, *_undefined(estimates, name)),

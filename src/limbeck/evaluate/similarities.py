@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,12 +18,14 @@ class Similarities:
     found     (pairs,) whether the target itself had a vector for both sides, whatever was put in their place
     dropped   pairs left out, by reason
     settings  the policies that were followed, and what they met, for the result's table
+    words     share of the texts' words that the target has a vector for; NaN where it is not one of words
     """
 
     values: NDArray[np.float64]
     found: NDArray[np.bool_]
     dropped: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str | int] = field(default_factory=dict)
+    words: float = math.nan
 
     @property
     def kept(self) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -80,9 +81,10 @@ def _texts(
     place = {text: row for row, text in enumerate(texts)}
     sides = [np.array([place[text] for text in side], dtype=np.int64) for side in (pairs.first, pairs.second)]
     means, told = text_means(target, texts, counts, repairs)
+    words = int(told["words_found"]) / max(int(told["words"]), 1) if "words_found" in told else math.nan
     for setting, matrix in means.items():
         found = sentence_similarities(pairs.first, pairs.second, [matrix[side] for side in sides], missing=missing)
-        yield setting, replace(found, settings={**told, **found.settings})
+        yield setting, replace(found, settings={**told, **found.settings}, words=words)
 
 
 def text_means(

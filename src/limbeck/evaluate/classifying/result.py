@@ -213,6 +213,7 @@ class Classified(Tabular):
                 "majority": self.majority,
                 "split": self.reported,
                 "n": len(self.gold),
+                "word_coverage": self.covered,
                 "trained": self.trained,
                 "held_out": self.held,
                 "available": self.available,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,6 +77,11 @@ class ClassifyScore:
             return self.result.covered
         examples = self.result.trained + self.result.held + self.n
         return 1 - sum(self.result.dropped.values()) / examples
+
+    @property
+    def word_coverage(self) -> float:
+        """Share of the texts' words that a table has; NaN of encoders."""
+        return math.nan if self.result.covered is None else self.result.covered
 
     @property
     def dropped(self) -> Mapping[str, int]:

@@ -31,7 +31,9 @@ def _scored(folder: Folder) -> Iterator[dict[str, Any]]:
         return
     settings = folder.account.get("settings") or {}
     columns = {
-        name: rounded(numbers(table[name])) for name in ("value", "low", "high", "n", "coverage") if name in table
+        name: rounded(numbers(table[name]))
+        for name in ("value", "low", "high", "n", "coverage", "word_coverage")
+        if name in table
     }
     wanted = {name: settings.get(name) for name in ("metric", "aggregation")}
     best: dict[tuple[str, str], int] = {}  # target and task -> the row that fits the wishes best, of equals the first
@@ -55,7 +57,9 @@ def _classified(folder: Folder) -> Iterator[dict[str, Any]]:
     table = folder.table("classify.csv", "target", "task", "setting", "metric", "value", "low", "high", "n")
     if table is None:
         return
-    columns = {name: rounded(numbers(table[name])) for name in ("value", "low", "high", "n")}
+    columns = {
+        name: rounded(numbers(table[name])) for name in ("value", "low", "high", "n", "word_coverage") if name in table
+    }
     for row, setting in enumerate(table["setting"]):
         yield {
             "run": folder.name,

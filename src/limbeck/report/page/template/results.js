@@ -99,8 +99,8 @@ function scoresFigure(title, own, compared, targets) {
       rows: tasks.map(task => ({ name: task, dots: own.filter(row => row.task === task && shown(row.run)).map(dotOf) })),
     } : undefined,
     table: () => ({
-      columns: ['task', 'target', 'metric', 'score', 'low', 'high', 'mark', 'n', 'coverage', 'note'],
-      rows: own.map(row => [row.task, row.target, row.metric, row.value, row.low, row.high, mark(row), row.n, row.coverage ?? null, row.note]),
+      columns: ['task', 'target', 'metric', 'score', 'low', 'high', 'mark', 'n', 'coverage', 'words found', 'note'],
+      rows: own.map(row => [row.task, row.target, row.metric, row.value, row.low, row.high, mark(row), row.n, row.coverage ?? null, row.word_coverage ?? null, row.note]),
     }),
   });
 }
