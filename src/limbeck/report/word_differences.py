@@ -181,27 +181,31 @@ def layer_pairs(text: str, a: Sequence[str], b: Sequence[str]) -> list[tuple[str
 def _paired_rows(
     measure: str, part: str, pairs: Sequence[tuple[str, str]], one: Floats, other: Floats, *, draws: int, seed: int
 ) -> list[Row]:
-    found = paired_means(one, other, draws=draws, seed=seed, name=f"{measure} {part}")
-    kept = np.isfinite(one).all(axis=0) & np.isfinite(other).all(axis=0)
-    return [
-        {
-            "measure": measure,
-            "part": part,
-            "layer_a": pair[0],
-            "layer_b": pair[1],
-            "a": float(one[place, kept].mean()) if kept.any() else math.nan,
-            "b": float(other[place, kept].mean()) if kept.any() else math.nan,
-            "difference": float(found.difference[place]),
-            "low": float(found.low[place]),
-            "high": float(found.high[place]),
-            "p": float(found.p[place]),
-            "n": found.n,
-            "share": float(found.share[place]),
-            "test": "sign flip over words",
-            "draws": draws,
-        }
-        for place, pair in enumerate(pairs)
-    ]
+    """A row a pair of layers, over the words that both have there: a static input layer leaves some undefined."""
+    known = np.isfinite(one) & np.isfinite(other)
+    rows: dict[int, Row] = {}
+    for pattern in np.unique(known, axis=0):  # layers that share their words are tested by the same draws
+        same = np.flatnonzero((known == pattern).all(axis=1))
+        first, second = one[same][:, pattern], other[same][:, pattern]
+        found = paired_means(first, second, draws=draws, seed=seed, name=f"{measure} {part}")
+        for row, place in enumerate(same.tolist()):
+            rows[place] = {
+                "measure": measure,
+                "part": part,
+                "layer_a": pairs[place][0],
+                "layer_b": pairs[place][1],
+                "a": float(first[row].mean()) if found.n else math.nan,
+                "b": float(second[row].mean()) if found.n else math.nan,
+                "difference": float(found.difference[row]),
+                "low": float(found.low[row]),
+                "high": float(found.high[row]),
+                "p": float(found.p[row]),
+                "n": found.n,
+                "share": float(found.share[row]),
+                "test": "sign flip over words",
+                "draws": draws,
+            }
+    return [rows[place] for place in range(len(pairs))]
 
 
 def _layer_row(measure: str, pair: tuple[str, str], one: Row, other: Row) -> Row:

@@ -49,10 +49,10 @@ def interesting_words(measured: Measured) -> list[int]:
 def neighbor_table(measured: Measured, sums: WordSums, chosen: Sequence[int]) -> dict[str, Any]:
     """A row a word, layer and rank: the words whose mean directions are nearest.
 
-    The mean over the followed words is subtracted first: what all words share would make every two of them alike.
+    The mean over the words that count is subtracted first: what all words share would make every two of them alike.
     """
     words = measured.plan.vocabulary.words
-    seen = np.flatnonzero(sums.n > 0)
+    seen = np.flatnonzero(measured.counted)
     among = seen[np.argsort(-sums.n[seen], kind="stable")][:CANDIDATES]
     asked = np.array([place for place in chosen if sums.n[place]], dtype=np.int64)
     count = min(NEAREST, len(among) - 1)

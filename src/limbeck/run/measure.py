@@ -224,7 +224,7 @@ def account(measured: Measured, source: Described, settings: MeasureSettings, pa
             "sentences": plan.sentences,
             "words": plan.units,
             "distinct_words": plan.types,
-            "followed_words": len(plan.vocabulary),
+            "followed_words": int(measured.counted.sum()),
             "measured_occurrences": measured.moments.n,
         },
         "dropped": plan.dropped | passed.dropped,

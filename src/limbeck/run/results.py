@@ -22,6 +22,7 @@ from limbeck.accumulators import (
     UnitSums,
     WordSums,
 )
+from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.measures.contextuality import (
     anisotropy_of,
     dimension_shares_of,
@@ -51,6 +52,7 @@ class Measured(Tabular):
     layers: tuple[str, ...]
     results: dict[str, Result]
     plan: Plan
+    counted: NDArray[np.bool_]  # (words,) of the plan's: those that numbers of words are made of, see `counted_words`
     kept_words: list[int]  # ids of the words that have MEV
     spectrum: Spectrum
     dimensions: dict[str, Floats]  # share, low, high, mean, variance: (layers, d) each
@@ -116,24 +118,26 @@ def compute(
         anisotropy = sampled_anisotropy_of(found[SentencePoints], pairs=rules.anisotropy_sample, seed=seed)
     else:
         anisotropy = anisotropy_of(sums)
-    enough = (words.n if rules.by_occurrences else words.contexts) >= settings.min_contexts
+    counted = counted_words(plan.vocabulary, words, settings)
+    similarity = self_similarity_of(
+        words,
+        plan.vocabulary.words,
+        baseline=anisotropy.value,
+        enough=_some(plan.vocabulary.words, counted, rules.word_sample, seed),
+        across_contexts=rules.across_contexts,
+        seed=seed,
+    )
     results: list[Result] = [
         anisotropy,
-        self_similarity_of(
-            words,
-            plan.vocabulary.words,
-            baseline=anisotropy.value,
-            enough=_some(plan.vocabulary.words, enough, rules.word_sample, seed),
-            across_contexts=rules.across_contexts,
-            seed=seed,
-        ),
+        _of_counted(similarity, counted),
         intra_sentence_similarity_of(sentences, baseline=anisotropy.value),
     ]
     matched, note = matched_baseline_of(points, sentences.lengths, seed=seed)
     results.append(intra_sentence_similarity_of(sentences, baseline=matched, matched=True, note=note))
     variance = word_variance(occurrences, points, seed=seed, baseline_size=rules.mev_baseline_size or None)
     kept = occurrences.chosen
-    results += mev_of(variance, [plan.vocabulary.words[i] for i in kept], enough=enough[kept], seed=seed)
+    varying = mev_of(variance, [plan.vocabulary.words[i] for i in kept], enough=counted[kept], seed=seed)
+    results += [_of_counted(result, counted[kept]) for result in varying]
     results += _isotropies(points, partition, moments, layers)
     spectrum = spectrum_of(moments, points)
     results += [isoscore_of(moments), effective_rank_of(spectrum, n=moments.n), participation_ratio_of(moments)]
@@ -150,7 +154,24 @@ def compute(
         "variance": moments.covariance.diagonal(dim1=1, dim2=2).cpu().numpy(),
     }
     by_name = {result.measure: replace(result, layers=layers) for result in results}
-    return Measured(name, layers, by_name, plan, kept, spectrum, dimensions, moments, points)
+    return Measured(name, layers, by_name, plan, counted, kept, spectrum, dimensions, moments, points)
+
+
+def counted_words(vocabulary: Vocabulary, words: WordSums, settings: MeasureSettings) -> NDArray[np.bool_]:
+    """Which words count, everywhere: in means over words, in the tables of words, and in all that is made of these.
+
+    A word must stand in at least `min_contexts` different texts, and two of its occurrences in different ones must
+    have a vector: some have none, such as those at the first position of a decoder's window.
+    """
+    rules = settings.rules
+    found = vocabulary.counts if rules.by_occurrences else vocabulary.contexts
+    within = words.pairs if rules.across_contexts else words.n  # of all pairs, those that are not compared
+    return np.asarray((found >= settings.min_contexts) & (words.n**2 > within))
+
+
+def _of_counted(result: WordResult, counted: NDArray[np.bool_]) -> WordResult:
+    """Without values of words that do not count."""
+    return replace(result, values=np.where(counted, result.values, np.nan))
 
 
 def basis_of(moments: Moments) -> torch.Tensor:
@@ -209,34 +230,36 @@ def layer_table(measured: Measured) -> dict[str, list[Any]]:
 
 
 def word_table(measured: Measured) -> dict[str, Any]:
-    """A row a word and layer; MEV is empty for words whose occurrences were not kept."""
+    """A row a word that counts and layer; MEV is empty for words whose occurrences were not kept."""
     vocabulary = measured.plan.vocabulary
-    count, layers = len(vocabulary), len(measured.layers)
+    rows = np.flatnonzero(measured.counted)
+    layers = len(measured.layers)
     similarity = measured.words("self_similarity")
     columns: dict[str, Any] = {
-        "word": [word for word in vocabulary.words for _ in range(layers)],
-        "layer": list(measured.layers) * count,
-        "n": np.repeat(similarity.counts, layers),
-        "contexts": np.repeat(vocabulary.contexts, layers),
-        "self_similarity": similarity.values.T.ravel(),
+        "word": [vocabulary.words[row] for row in rows.tolist() for _ in range(layers)],
+        "layer": list(measured.layers) * len(rows),
+        "n": np.repeat(similarity.counts[rows], layers),
+        "contexts": np.repeat(vocabulary.contexts[rows], layers),
+        "self_similarity": similarity.values[:, rows].T.ravel(),
     }
     for name in MEV_MEASURES:
         result = measured.words(name)
         for column, found in ((name, result.values), (f"{name}_baseline", result.baselines)):
-            values = np.full((count, layers), np.nan)
+            values = np.full((len(vocabulary), layers), np.nan)
             if found is not None:
                 values[measured.kept_words] = found.T
-            columns[column] = values.ravel()
-    kept = np.zeros(count, dtype=np.int64)
+            columns[column] = values[rows].ravel()
+    kept = np.zeros(len(vocabulary), dtype=np.int64)
     kept[measured.kept_words] = measured.words("mev").counts
-    columns["mev_n"] = np.repeat(kept, layers)
+    columns["mev_n"] = np.repeat(kept[rows], layers)
     return columns
 
 
 def frequency_table(measured: Measured) -> dict[str, list[Any]]:
-    """Means over words by frequency band: bands double, [5, 10), [10, 20), …"""
+    """Means over the words that count by frequency band: bands double, [5, 10), [10, 20), …"""
     similarity = measured.words("self_similarity")
-    counts = similarity.counts
+    counts = similarity.counts[measured.counted]
+    values = similarity.values[:, measured.counted]
     columns: dict[str, list[Any]] = {
         name: [] for name in ("layer", "from", "below", "words", "self_similarity", *MEV_MEASURES)
     }
@@ -245,14 +268,14 @@ def frequency_table(measured: Measured) -> dict[str, list[Any]]:
     edges = [max(int(counts.min()), 1)]
     while edges[-1] <= counts.max():
         edges.append(edges[-1] * 2)
-    mev_counts = counts[measured.kept_words]
+    mev_counts = similarity.counts[measured.kept_words]  # the MEVs of those that do not count are NaN
     for place, layer in enumerate(measured.layers):
         for low, high in itertools.pairwise(edges):
             here = (counts >= low) & (counts < high)
             if not here.any():
                 continue
             row: dict[str, Any] = {"layer": layer, "from": low, "below": high, "words": int(here.sum())}
-            row["self_similarity"] = _mean(similarity.values[place, here])
+            row["self_similarity"] = _mean(values[place, here])
             for name in MEV_MEASURES:
                 row[name] = _mean(measured.words(name).values[place, (mev_counts >= low) & (mev_counts < high)])
             for name, value in row.items():
