@@ -6,7 +6,7 @@ import io
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from logging import ERROR, getLogger
@@ -19,6 +19,7 @@ from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.encoders.miniatures import MINIATURES, is_miniature, miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.extras import need
+from limbeck.vectors import model_files
 
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _TOKENIZERS = (
@@ -46,6 +47,7 @@ def load_encoder(
     """
     folder, _ = _find(source)
     if folder is not None and is_bilm_folder(folder):
+        model_files.check_links(folder)
         return _load_bilm(folder, name=name, stack=stack, **settings)
     parts = load_parts(source, revision=revision, trust_remote_code=trust_remote_code, stack=stack)
     return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, stack=stack, **settings)
@@ -81,6 +83,8 @@ def load_parts(
     where = str(folder or source)
     # A GGUF file's progress bar listens to nobody, so there standard error is held back.
     with quiet(bars=folder is None and sys.stderr.isatty()), redirect_stderr(io.StringIO()) if gguf else nullcontext():
+        if gguf is None and (files := folder or _fetched(str(source), revision)) is not None:
+            model_files.check_sizes(files, trust_remote_code=trust_remote_code)
         tokenizer = _load("tokenizer", where, options)
         model = _load("model", where, options, stack=stack)
     name = str(source) if folder is None else (Path(gguf).stem if gguf else folder.absolute().name)
@@ -91,6 +95,7 @@ def check_model(source: str | Path) -> None:
     """Say what a local model lacks, without loading it."""
     folder, gguf = _find(source)
     if folder is not None and is_bilm_folder(folder):
+        model_files.check_links(folder)
         check_folder(folder)
     elif folder is not None and gguf is None:
         _check(folder)
@@ -147,6 +152,31 @@ def _check(folder: Path) -> None:
             f"{folder} must hold a tokenizer (tokenizer.json, vocab.txt or a SentencePiece model); it has none: "
             "save the tokenizer there too, with save_pretrained."
         )
+    model_files.check_folder(folder)
+
+
+def _fetched(name: str, revision: str | None) -> Path | None:
+    """Where the hub's library keeps the files of a model by name, fetched and checked; None where it has none.
+
+    They are what transformers fetches a moment later, and what goes wrong is told there.
+    """
+    from transformers.utils.hub import cached_file
+
+    def fetch(file: str) -> Path | None:
+        found = cached_file(name, file, revision=revision, _raise_exceptions_for_missing_entries=False)
+        return None if found is None else Path(found)
+
+    with suppress(OSError, ValueError):
+        config = fetch("config.json")
+        if config is None:
+            return None
+        fetch("tokenizer_config.json")
+        if fetch(model_files.SAFE) is None and (index := fetch(f"{model_files.SAFE}.index.json")) is not None:
+            for file in {place.name for place in model_files.weight_places(index.parent).values()}:
+                fetch(file)
+        model_files.check_folder(config.parent)
+        return config.parent
+    return None
 
 
 def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") -> Any:
@@ -169,6 +199,7 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
     # Weights that are missing are made up at random, in a warning's silence. A pooler is not used here, but it is
     # in the fingerprint, which must be the same at every loading.
     missing = [key for key in found["missing_keys"] if "pooler" not in key]
+    model_files.check_layers(Path(where), model, found["unexpected_keys"], fewer=False)
     weights = model.state_dict()
     for key in set(found["missing_keys"]) - set(missing):
         weights[key].zero_()

@@ -163,13 +163,26 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path}: must be a JSON file ({error}): get it again.") from error
 
 
-def plain_name(name: Any, path: Path) -> str:
-    """The name of a file that another file tells: it must lie beside it, wherever else it might point."""
-    if not isinstance(name, str) or Path(name).name != name:
+def neighbor(name: Any, path: Path) -> Path:
+    """The file that another file names: it must lie beside it, wherever else its name or a link might point."""
+    if not isinstance(name, str) or name in ("", "..") or Path(name).name != name:
         raise InputError(
             f"{path}: a file that it names must lie beside it, got {str(name)[:80]!r}: the file is damaged."
         )
-    return str(name)
+    found = path.with_name(name)
+    if leads_out(found):
+        raise InputError(f"{path}: it names {name}, a link that leads out of its folder: copy the file there.")
+    return found
+
+
+def leads_out(path: Path) -> bool:
+    """Whether a file is a link to outside its folder. Hugging Face's cache has each file as a link to its blobs."""
+    if not path.is_symlink():
+        return False
+    target = path.resolve()
+    if target.parent.name == "blobs" and target.parents[1].name.startswith("models--"):
+        return False
+    return not target.is_relative_to(path.parent.resolve())
 
 
 def tensor_names(path: Path) -> list[str]:

@@ -19,6 +19,7 @@ from limbeck.state import atomic
 from limbeck.vectors import arrays, fasttext, folders, models, spacy_folders, text, word2vec
 from limbeck.vectors.damaged import told_as_damage
 from limbeck.vectors.gather import Floats, Table
+from limbeck.vectors.model_files import check_links
 from limbeck.vectors.precision import DTYPES, check_range
 
 #: what `format=` may be when reading
@@ -93,6 +94,7 @@ def read_folder(path: Path, format: str, limit: int | None) -> Table:
         raise InputError(
             f"{path}: word vectors are needed, these are kept occurrence vectors: use OccurrenceVectors.load."
         )
+    check_links(path)
     if format == "auto":
         with told_as_damage(path, "vectors"):
             folders.refuse_several(path)

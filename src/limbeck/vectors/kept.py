@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError
 from limbeck.state import load
 from limbeck.strings import unpack
-from limbeck.vectors.arrays import plain_name, read_json, strings_in
+from limbeck.vectors.arrays import neighbor, read_json, strings_in
 from limbeck.vectors.blocks import (
     Block,
     Identities,
@@ -48,7 +48,7 @@ class KeptFolder:
         self.layers = tuple(about["layers"])
         self.dim: int = about["dim"]
         self.about: dict[str, Any] = about.get("about", {})
-        self.files = [folder / plain_name(shard["file"], folder / DESCRIPTION) for shard in about["shards"]]
+        self.files = [neighbor(shard["file"], folder / DESCRIPTION) for shard in about["shards"]]
         self.rows = [int(shard["rows"]) for shard in about["shards"]]
         self.shards = len(self.files)
         self.words_total = sum(self.rows)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
-from limbeck.vectors.arrays import plain_name, read_json, read_tensor, tensor_names, tokenizer_ids
+from limbeck.vectors.arrays import read_json, read_tensor, tokenizer_ids
 from limbeck.vectors.gather import NO_ROW, NO_TOKEN, Table, table_of
+from limbeck.vectors.model_files import check_folder, check_sizes, weight_places
 
 #: how the tables of input embeddings are called, the ends of their names; in the order in which they are preferred
 TABLE_NAMES = (
@@ -35,6 +36,7 @@ def read_model(folder_or_id: str | Path) -> Table:
         raise InputError(
             f"{folder}: a model's folder must hold config.json, weights and a tokenizer, got none: check it."
         )
+    check_folder(folder)
     tokens = read_tokens(folder)
     matrix = read_table(folder)
     words = [tokens[number] for number in sorted(tokens) if number < len(matrix)]
@@ -92,6 +94,7 @@ def read_table(folder: Path) -> NDArray[Any]:
             # of several (encoder and decoder of an untied pair) the encoder's, else the shortest name
             name = min(names, key=lambda name: ("decoder" in name.split("."), len(name), name))
             return read_tensor(places[name], name)
+    check_sizes(folder)
     transformers: Any = need("transformers", purpose="building a model")
     try:
         model, found = transformers.AutoModel.from_pretrained(
@@ -108,12 +111,3 @@ def read_table(folder: Path) -> NDArray[Any]:
         raise InputError(f"{folder}: a table of input embeddings is needed, its weights have none: get all of them.")
     table: NDArray[Any] = inputs.weight.detach().float().cpu().numpy()
     return table
-
-
-def weight_places(folder: Path) -> dict[str, Path]:
-    """{name of a tensor: file it is in}, empty where the folder has no safetensors."""
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        return {name: folder / plain_name(file, index) for name, file in read_json(index)["weight_map"].items()}
-    single = folder / "model.safetensors"
-    return dict.fromkeys(tensor_names(single), single) if single.is_file() else {}
