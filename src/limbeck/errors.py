@@ -1,17 +1,27 @@
-"""The few exceptions a user can meet, and the check that every named choice goes through."""
+"""The few exceptions a user can meet, none of which tells a password, and the check that every named choice passes."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import unquote
+
+#: a scheme and what follows it; a Path leaves one slash of two
+ADDRESS = re.compile(r"\b[a-z][a-z0-9+.\-]+:/\S*", re.IGNORECASE)
+#: after a scheme: a colon that no port follows, and an @ before the next slash; or before the first slash, and an @
+PASSWORD = re.compile(r":(?!\d+[/?#])[^/@]*@|^[^/@]*:(?!\d*(?:/|$))[^@]*@")
 
 
 class LimbeckError(Exception):
     """Something a user can mend. Its text is one sentence: what must hold, what was got, what to do."""
 
     exit_status: ClassVar[int] = 1
+
+    def __str__(self) -> str:
+        return without_passwords(super().__str__())
 
 
 class InputError(LimbeckError):
@@ -52,3 +62,39 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     near = difflib.get_close_matches(value, names, n=1)
     hint = f", did you mean {near[0]!r}?" if near else "."
     raise UsageError(f"{what} must be one of {', '.join(names)}; got {value!r}{hint}")
+
+
+def holds_password(text: str) -> bool:
+    """Whether an address, or one of a chain of them, has a password in it, plain or percent-encoded.
+
+    >>> holds_password("zip://a.txt::http://name:secret@host/b.zip"), holds_password("http://host:80/a@b")
+    (True, False)
+    """
+    for _ in range(4):  # an encoded one may be encoded again
+        if re.search(r"[a-z0-9+.\-]{2}:/", text, re.IGNORECASE):
+            parts = [re.sub(r"^.*?:/+", "", part) for part in text.split("::") if not re.search("(^|=)file:/", part)]
+            if any(PASSWORD.search(part) for part in parts):
+                return True
+        decoded = unquote(text)
+        if decoded == text:
+            break
+        text = decoded
+    return False
+
+
+def without_passwords(text: str) -> str:
+    """A text in which passwords of addresses are stars.
+
+    >>> without_passwords("no answer from ftp://name:secret@host/a")
+    'no answer from ftp://name:***@host/a'
+    """
+
+    def hidden(match: re.Match[str]) -> str:
+        found = match[0]
+        if not holds_password(found):
+            return found
+        scheme, _, rest = found.partition("/")
+        shown = f"{scheme}/{re.sub(r':(?!/)(?![0-9]+[/?#])[^/@]*@', ':***@', rest)}"
+        return f"{scheme}//***" if holds_password(shown.replace(":***@", "@")) else shown
+
+    return ADDRESS.sub(hidden, text) if ":/" in text else text

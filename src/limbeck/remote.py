@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from limbeck.errors import InputError, LimbeckError, MissingExtra, UsageError
+from limbeck.errors import InputError, LimbeckError, MissingExtra, UsageError, holds_password
 from limbeck.extras import need
 
 #: a Path leaves one slash of two; a single letter is a drive of Windows
@@ -44,16 +44,24 @@ def as_url(path: str | Path) -> str | None:
     >>> as_url("s3://bucket/text.txt"), as_url(Path("s3://bucket/text.txt")), as_url("texts/a.txt")
     ('s3://bucket/text.txt', 's3://bucket/text.txt', None)
     """
+    if "://" not in str(path) and os.path.lexists(path):
+        return None
+    refuse_password(path)
     match = URL.fullmatch(str(path))
-    if not match or ("://" not in str(path) and os.path.lexists(path)):
+    if not match:
         return None
     scheme, rest = match[1].lower(), match[2]
-    if "@" in rest.split("/")[0] and ":" in rest.split("@")[0]:
+    return f"{scheme}:///{rest}" if scheme == "file" else f"{scheme}://{rest}"
+
+
+def refuse_password(path: str | Path) -> None:
+    """Refuse a URL, or a chain of them, that has a password in it."""
+    if holds_password(str(path)):
+        scheme = re.match(r"[\w+.\-=]*", str(path))
         raise UsageError(
-            f"{scheme}://…@…: a URL must not hold a password, which would be kept in records: "
+            f"{scheme[0] if scheme else ''}://…@…: a URL must not hold a password, which would be kept in records: "
             "give it as the file system's package reads it, from the environment or its settings file."
         )
-    return f"{scheme}:///{rest}" if scheme == "file" else f"{scheme}://{rest}"
 
 
 def as_path(path: str | Path) -> str | Path:
@@ -185,6 +193,9 @@ def file_system(url: str) -> tuple[Any, str]:
         ) from error
     except ValueError as error:
         raise UsageError(f"{url}: a URL must be one that fsspec knows (s3, gs, file, …), got {scheme}://.") from error
+    except Exception as error:  # of a chain the first file is opened here
+        with telling(url):
+            raise error
     return system, str(path)
 
 

@@ -36,8 +36,8 @@ from limbeck.cli.options import add_common_options
 from limbeck.cli.output import as_json, recorded, silenced
 from limbeck.cli.process import prepare_process, print_anything
 from limbeck.cli.torchrun import refuse_torchrun
-from limbeck.errors import LimbeckError
-from limbeck.remote import urls_among
+from limbeck.errors import LimbeckError, holds_password, without_passwords
+from limbeck.remote import refuse_password, urls_among
 
 COMMANDS = (
     measure, encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce, report,
@@ -91,8 +91,11 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it worked, 1 when it could not be done, 2 for wrong usage, 130 when stopped."""
     print_anything()
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    if any(map(_is_secret, typed)):  # before anything can show or record it
+        return _refused(typed)
     options = build_parser().parse_args(arguments)
-    options.typed = list(sys.argv[1:] if arguments is None else arguments)
+    options.typed = typed
     prepare_process()
     with recorded(options.json) as told, silenced(options.quiet and not options.json and _writes(options)):
         status, error = _attempt(options)
@@ -103,6 +106,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             _give_up_printing()
             return 1
+    return status
+
+
+def _is_secret(word: str) -> bool:
+    return holds_password(word) and not os.path.lexists(word)
+
+
+def _refused(typed: Sequence[str]) -> int:
+    """Say that a password was typed; the words themselves stay unsaid."""
+    told, status = "", 0
+    try:
+        refuse_password(next(filter(_is_secret, typed)))
+    except LimbeckError as error:
+        told, status = str(error), error.exit_status
+    print(f"limbeck: {told}", file=sys.stderr)
+    if "--json" in typed:
+        print(as_json({"command": typed[0], "status": status, "error": told}), flush=True)
     return status
 
 
@@ -151,12 +171,12 @@ def _give_up_printing() -> None:
 
 def _notes(error: BaseException) -> str:
     """What was added to an error on its way."""
-    return "".join(f" {' '.join(note.split())}" for note in getattr(error, "__notes__", ()))
+    return "".join(f" {without_passwords(' '.join(note.split()))}" for note in getattr(error, "__notes__", ()))
 
 
 def _plainly(error: BaseException) -> str:
     """A system's or a library's error in one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = without_passwords(" ".join(str(error).split())) or type(error).__name__
     if isinstance(error, MemoryError) or "out of memory" in text.lower():
         return "out of memory: lower --batch-tokens, --points or --max-words"
     return text[:300]

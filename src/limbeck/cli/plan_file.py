@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from limbeck.cli import distill, encode, measure, probe, repair
 from limbeck.cli.options import add_corpus_options, add_model_options, count, positive
 from limbeck.errors import InputError, UsageError
+from limbeck.remote import refuse_password
 
 #: commands that can share a pass
 CONSUMERS: dict[str, Any] = {"measure": measure, "encode": encode, "repair": repair, "distill": distill, "probe": probe}
@@ -56,7 +57,9 @@ class PlanFile:
             found = tomllib.loads(text)
         except OSError as error:
             raise InputError(f"{path}: a plan must be readable; {error.strerror}: check the path.") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except RecursionError as error:
+            raise InputError(f"{path}: a plan must be TOML of a few levels, this one is nested too deeply.") from error
+        except ValueError as error:
             raise InputError(f"{path}: a plan must be TOML: {error}.") from error
         shared = {key: value for key, value in found.items() if key not in CONSUMERS}
         tables: list[Table] = []
@@ -73,7 +76,8 @@ class PlanFile:
         return made
 
     def check(self) -> None:
-        """Refuse keys that nobody knows, with the nearest that is known."""
+        """Refuse keys that nobody knows, with the nearest that is known, and passwords."""
+        refuse_password_in([self.shared, [table.options for table in self.tables]])
         for key in self.shared:
             self.known(key, [*shared_options(), "out", *CONSUMERS], "", 1)
         for table in self.tables:
@@ -108,6 +112,14 @@ class PlanFile:
 
         parser.error = fail  # type: ignore[method-assign]
         return parser.parse_args(arguments)
+
+
+def refuse_password_in(value: Any) -> None:
+    """Refuse a URL that has a password in it, anywhere in a plan."""
+    for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        refuse_password_in(one)
+    if isinstance(value, str):
+        refuse_password(value)
 
 
 def arguments_for(key: str, value: Any, action: argparse.Action) -> list[str]:

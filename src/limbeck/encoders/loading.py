@@ -19,6 +19,7 @@ from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.encoders.miniatures import MINIATURES, is_miniature, miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.extras import need
+from limbeck.remote import refuse_password
 from limbeck.vectors import model_files
 
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -121,6 +122,7 @@ def _find(source: str | Path) -> tuple[Path | None, str | None]:
     if isinstance(source, str) and is_miniature(source):
         return miniature_folder(source), None
     source = str(source)
+    refuse_password(source)
     path = Path(source).expanduser()
     if path.is_file():
         if path.suffix == ".gguf":

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
+from limbeck.remote import refuse_password
 from limbeck.vectors.arrays import read_json, read_tensor, tokenizer_ids
 from limbeck.vectors.gather import NO_ROW, NO_TOKEN, Table, table_of
 from limbeck.vectors.model_files import check_folder, check_sizes, weight_places
@@ -50,6 +51,7 @@ def read_model(folder_or_id: str | Path) -> Table:
 
 def find_folder(folder_or_id: str | Path) -> Path:
     """The folder itself, or that of a model of this name on the hub or in its cache."""
+    refuse_password(folder_or_id)
     folder = Path(folder_or_id).expanduser()
     if folder.is_dir():
         return folder

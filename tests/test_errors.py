@@ -1,0 +1,88 @@
+"""No password of a URL is shown or kept, wherever it stands in it and whatever reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import limbeck as lb
+from limbeck.cli import main
+from limbeck.corpus import Corpus
+from limbeck.errors import InputError, LimbeckError, UsageError, holds_password, without_passwords
+from limbeck.vectors import OccurrenceVectors, StaticVectors
+
+SECRET = [
+    "http://name:PW@host/a.txt",
+    "zip://a.txt::http://name:PW@host/b.zip",
+    "zip://a.txt::simplecache::ftp://name:PW@host/b.zip",
+    "simplecache::http://name:PW@host/a.txt",
+    "http://name/:PW@host/a.txt",
+    "http://name:P/W@host/a.txt",
+    "http://:PW@host",
+    "http://name%3APW%40host/a.txt",
+    "http://name%253APW%2540host/a.txt",
+    "http%3A%2F%2Fname%3APW%40host/a.txt",
+    "HTTP://name:PW@host",
+]
+PLAIN = [
+    "http://host:80/a@b",
+    "http://[::1]:80/a@b",
+    "s3://bucket/2024:05/x@y",
+    "abfs://container@account.dfs.core.windows.net/a",
+    "zip://a.txt::http://host:8080/b@c.zip",
+    "file:///tmp/10:30@home.txt",
+    "texts/10:30@home.txt",
+    "C:/texts/10:30@home.txt",
+]
+
+
+def test_which_have_one() -> None:
+    assert [url for url in SECRET if not holds_password(url)] == []
+    assert [url for url in PLAIN if holds_password(url)] == []
+    for url in PLAIN:
+        assert without_passwords(f"no answer from {url}, again") == f"no answer from {url}, again"
+
+
+@pytest.mark.parametrize("url", SECRET)
+def test_every_reader_refuses_it(url: str, tmp_path: Path) -> None:
+    readers: list[Callable[[str], object]] = [
+        Corpus,
+        StaticVectors.load,
+        StaticVectors.from_model,
+        OccurrenceVectors.load,
+        lambda given: lb.load_encoder(given, device="cpu"),
+        lambda given: Corpus(Path(given)),
+    ]
+    for read in readers:
+        with pytest.raises(UsageError, match="password") as error:
+            read(url)
+        assert "PW" not in str(error.value)
+        assert "P/W" not in str(error.value)
+
+
+@pytest.mark.parametrize("url", SECRET)
+def test_the_command_line_shows_and_keeps_none(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'model = "mini-bert"\ncorpus = ["sample"]\n[[measure]]\nname = "{url}"\n')
+    for typed in (
+        ["measure", "--model", "mini-bert", "--corpus", url, "--out", str(tmp_path / "out")],
+        ["measure", "--no-such-option", f"--corpus={url}", "--json"],
+        ["evaluate", url, "--tasks", "sts", "--json"],
+        ["run", str(plan)],
+    ):
+        assert main(typed) == 2
+        shown = capsys.readouterr()
+        assert "PW" not in shown.out + shown.err
+        assert "P/W" not in shown.out + shown.err
+        assert "--json" not in typed or json.loads(shown.out)["status"] == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_library_tells_is_shown_without_it() -> None:
+    """As of an endpoint in the environment, which limbeck never reads itself."""
+    for error in (InputError("cannot be reached (http://name:PW@host/a)"), LimbeckError("http://name%3APW%40host")):
+        assert "PW" not in str(error)
+        assert "host" in str(error) or "***" in str(error)
