@@ -295,9 +295,9 @@ def test_a_run_by_url(bucket: str, tmp_path: Path) -> None:
         lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url)
     again = lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url, existing="resume")
     assert again["self_similarity"].value == pytest.approx(measured["self_similarity"].value)
-    upload(f"{url}/old.txt", b"of the run before")
+    upload(f"{url}/old.txt", b"somebody's own")
     lb.measure(one_hot, SENTENCES[:3], settings=SETTINGS, out=url, existing="replace")
-    assert set(remote.names_in(url)) == here, "what was there of another run is gone"
+    assert set(remote.names_in(url)) == {*here, "old.txt"}, "it is none of limbeck's"
     upload(f"{bucket}/mine/notes.txt", b"mine")
     with pytest.raises(LimbeckError, match="no run of limbeck"):
         lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=f"{bucket}/mine", existing="replace")

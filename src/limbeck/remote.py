@@ -373,6 +373,17 @@ def put_at(place: str | Path) -> Iterator[Path]:
                 put(path, f"{url.rstrip('/')}/{path.relative_to(folder).as_posix()}")
 
 
+def read_bytes(url: str, *, most: int) -> bytes:
+    """The beginning of a small file."""
+    system, path = file_system(url)
+
+    def act() -> bytes:
+        found: bytes = system.cat_file(path, end=most)
+        return found
+
+    return persist(url, act)
+
+
 def remove(url: str) -> None:
     """Remove a file; one that is not there is fine."""
     system, path = file_system(url)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,21 +31,57 @@ class DamagedFile(InputError):
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Write to a temporary neighbour, then rename: readers see the old file or the whole new one."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    """Write to a temporary neighbour, then rename: readers see the old file or the whole new one.
+
+    The neighbour is a new file, whatever else is there, so that two processes may write one file.
+    """
+    temporary: Path | None = None
     try:
+        temporary = _temporary(path)
         yield temporary
         with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise LimbeckError(
             f"{path}: could not be written ({error.strerror or error}): free space or choose another place."
         ) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    """A new file beside another, named by the machine and the process that writes it."""
+    machine = hashlib.blake2b(platform.node().encode(), digest_size=4).hexdigest()
+    _remove_left(path.parent, machine)
+    for number in count():
+        temporary = path.with_name(f".{path.name[:40]}.{machine}-{os.getpid()}-{number}.tmp")
+        with suppress(FileExistsError):
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            return temporary
+    raise AssertionError("numbers do not end")
+
+
+@lru_cache(maxsize=1000)  # a folder may be large, and is written into often
+def _remove_left(folder: Path, machine: str) -> None:
+    """Remove the temporary files of processes that were killed on this machine."""
+    for other in folder.glob(f".*.{machine}-*-*.tmp"):
+        process = other.name.rsplit("-", 2)[1]
+        if process.isdigit() and not _is_running(int(process)) and other.is_file() and not other.is_symlink():
+            other.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":  # where asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -56,6 +56,8 @@ def files_of(folder: Path) -> list[str]:
 
 
 ONE = ["README.md", "config.json", "model.safetensors", "modules.json", "run.json", "tokenizer.json", "words.parquet"]
+#: beside the folders of several
+MORE = [".limbeck", "report.html", "run.json"]
 
 
 def test_one_method_and_layer_is_the_folder_itself(run: Run, model: Path, text: Path, tmp_path: Path):
@@ -68,7 +70,7 @@ def test_one_method_and_layer_is_the_folder_itself(run: Run, model: Path, text: 
     status, said, _ = run(*how, "--out", out)
     assert status == 0
     assert "words × 16 dimensions, layer 2" in said
-    assert files_of(out) == sorted([*ONE, "report.html"])
+    assert files_of(out) == sorted([".limbeck", *ONE, "report.html"])
     told = json.loads((out / "run.json").read_text())
     assert told["teacher"]["fingerprint"] == lb.load_encoder(model).model_fingerprint
     assert told["counts"]["words"] == sum(
@@ -89,7 +91,7 @@ def test_several_are_folders_in_it(run: Run, model: Path, text: Path, tmp_path: 
     how = ("--model", model, "--corpus", text, "--method", "average,frame", "--layers", "1,2", "--min-count", 2)
     assert run(*how, "--out", out, "--quiet")[0] == 0
     names = ["average-1", "average-2", "frame-1", "frame-2"]
-    assert files_of(out) == sorted([f"{name}/{file}" for name in names for file in ONE] + ["report.html", "run.json"])
+    assert files_of(out) == sorted([f"{name}/{file}" for name in names for file in ONE] + MORE)
     with pytest.raises(InputError, match=r"holds several folders of vectors \(average-1, .*: name one, .*average-1"):
         lb.StaticVectors.load(out)
     assert main(["evaluate", str(out), "--tasks", "men", "--data", str(tmp_path)]) == 1

@@ -77,6 +77,7 @@ def test_the_whole_command(run: Run, models: list[Path], text: Path, tmp_path: P
     assert "bert and gpt2 are not among the paper's models" in said
     assert "of memory beside the model" in err
     assert sorted(path.name for path in out.iterdir()) == [
+        ".limbeck",
         "figures",
         "findings.json",
         "findings.md",

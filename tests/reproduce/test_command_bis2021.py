@@ -64,7 +64,8 @@ def test_the_whole_command(run: Run, model: Path, vectors: Path, text: Path, tmp
     assert "I(W) is nearly exp(−‖μ‖)" in said
     assert "bert and made.txt are not among the paper's models" in said
     assert "bert: reading its table" in err
-    assert sorted(path.name for path in out.iterdir()) == "figures findings.json findings.md report.html tables".split()
+    names = ".limbeck figures findings.json findings.md report.html tables".split()
+    assert sorted(path.name for path in out.iterdir()) == names
     assert {path.name for path in (out / "tables").iterdir()} == {
         "geometry.csv",
         "singular_values.csv",

@@ -50,7 +50,7 @@ def test_the_whole_command(
     assert "X2Static (paragraph) beats ASE at its best" in said
     assert "bert and made.txt are not among the paper's models" in said
     written = sorted(path.name for path in out.iterdir())
-    assert written == ["figures", "findings.json", "findings.md", "parents", "report.html"]
+    assert written == [".limbeck", "figures", "findings.json", "findings.md", "parents", "report.html"]
     assert {path.name for path in (out / "parents").iterdir()} == {
         "bert",
         "similarity.csv",

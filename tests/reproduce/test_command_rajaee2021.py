@@ -88,7 +88,8 @@ def test_the_whole_command(run: Run, model: Path, text: Path, data: Path, tmp_pa
     assert "bert is not among the paper's models" in said
     assert "not measured: tense" in said  # the text labels no verbs
     assert "bert: isotropy of every layer" in err
-    assert sorted(path.name for path in out.iterdir()) == "figures findings.json findings.md report.html spaces".split()
+    names = ".limbeck figures findings.json findings.md report.html spaces".split()
+    assert sorted(path.name for path in out.iterdir()) == names
     kept = {path.stem for path in (out / "spaces" / "bert").iterdir()}
     assert kept == {"tuning", "layers", "local", "removal", "frequency", "clusters", "structure", "sts", "classify"}
     assert (out / "spaces" / "layers.csv").read_text().count("\nbert,") == 3

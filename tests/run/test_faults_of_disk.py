@@ -20,8 +20,9 @@ import limbeck as lb
 from limbeck.accumulators import Moments
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
+from limbeck.places import unfinished_of
 from limbeck.run import MeasureSettings
-from limbeck.run.folder import RunFolder, held, unfinished_of
+from limbeck.run.folder import RunFolder, held
 from limbeck.run.plan_jobs import EncodeJob, MeasureJob
 from limbeck.run.plans import Reading, run_jobs
 from limbeck.run.repair import repair

@@ -12,7 +12,8 @@ from made import WORDS, OwnEncoder, sentences
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.run.folder import KEPT, RunFolder, check_target, unfinished_of
+from limbeck.places import MARK, unfinished_of
+from limbeck.run.folder import KEPT, RunFolder, check_target
 
 
 def finished(target: Path, content: str = "old") -> Path:
@@ -20,6 +21,11 @@ def finished(target: Path, content: str = "old") -> Path:
         (folder.unfinished / "run.json").write_text(content)
         folder.finish()
     return target
+
+
+def names(folder: Path) -> list[str]:
+    """What is in a folder, but for limbeck's mark."""
+    return sorted(path.name for path in folder.iterdir() if path.name != MARK)
 
 
 def planned(target: Path) -> RunFolder:
@@ -44,8 +50,8 @@ def test_a_run_appears_when_it_is_finished(tmp_path: Path) -> None:
         (folder.unfinished / "run.json").write_text("{}")
         assert not target.exists()
         assert folder.finish() == target
-    assert [path.name for path in target.iterdir()] == ["run.json"]
-    assert [path.name for path in target.parent.iterdir()] == ["run"]
+    assert names(target) == ["run.json"]
+    assert names(target.parent) == ["run"]
 
 
 @pytest.mark.parametrize("existing", ["fail", "resume", "replace"])
@@ -140,7 +146,7 @@ def test_replace(tmp_path: Path) -> None:
             assert not folder.resumable
             (folder.unfinished / "run.json").write_text("new")
             folder.finish()
-        assert [path.name for path in target.iterdir()] == ["run.json"]
+        assert names(target) == ["run.json"]
         assert (target / "run.json").read_text() == "new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "run"]
 
@@ -154,13 +160,12 @@ def test_a_failed_replacement_leaves_the_old_run(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_a_run_killed_in_its_last_moment_do_no_harm(tmp_path: Path) -> None:
-    target = finished(tmp_path / "run", "older")
-    target.rename(tmp_path / ".run.old")
-    finished(tmp_path / "run", "old")
+    target = finished(tmp_path / "run", "old")
+    finished(tmp_path / "older", "older").rename(tmp_path / ".run.old")
     with RunFolder(target, existing="replace") as folder:
         (folder.unfinished / "run.json").write_text("new")
         folder.finish()
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert names(tmp_path) == ["run"]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from made import DIM, OwnEncoder, by_pairs, contextual, see, sentences, unique_t
 
 import limbeck as lb
 from limbeck.errors import LimbeckError, UsageError
+from limbeck.places import unfinished_of
 from limbeck.run import MeasureSettings
-from limbeck.run.folder import KEPT, unfinished_of
+from limbeck.run.folder import KEPT
 from limbeck.tables import read_csv, write_csv
 from limbeck.vectors import StaticVectors
 

@@ -19,9 +19,10 @@ from limbeck.corpus.units import Sentence
 from limbeck.distill.settings import DistillSettings
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.places import unfinished_of
 from limbeck.probe.settings import ProbeSettings
 from limbeck.run import MeasureSettings
-from limbeck.run.folder import KEPT, RunFolder, unfinished_of
+from limbeck.run.folder import KEPT, RunFolder
 from limbeck.run.parts import with_choice
 from limbeck.run.plan_jobs import DistillJob, EncodeJob, Job, MeasureJob, ProbeJob, RepairJob
 from limbeck.run.plans import EVERYTHING, SHARED, Reading, run_jobs

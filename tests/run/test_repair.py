@@ -71,7 +71,7 @@ def test_the_folder_holds_what_it_should(folder: Path) -> None:
     explored = ("sample.parquet", "neighbors.parquet", "clouds.parquet")
     state = ("plan", "texts", "parts/000000-000001")
     assert files == {
-        "run.json", "report.html", "local.csv", "space.csv", "space.parquet",
+        ".limbeck", "run.json", "report.html", "local.csv", "space.csv", "space.parquet",
         *(f"repairs/{layer}.safetensors" for layer in LAYERS),
         *(f"{part}/{name}" for part in ("before", "after") for name in (*measured, *explored)),
         *(f"state/{part}/{name}.npz" for part in ("before", "after") for name in state),

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from limbeck.cli.output import as_json, console, tell
 
 if TYPE_CHECKING:
     from limbeck.report.differences import Compared, Row
+    from limbeck.run.folder import RunFolder
 
 EPILOG = """\
 A and B are folders of finished runs, both of `limbeck measure` or both of `limbeck evaluate`. Of measure, words that
@@ -59,14 +61,14 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     from limbeck.errors import choose
     from limbeck.report.differences import compare
-    from limbeck.run.folder import check_target
+    from limbeck.run.folder import RunFolder
 
     if options.out is not None:
         choose(options.existing, ("fail", "replace"), what="--existing")
-        check_target(options.out, existing=options.existing)
-    found = compare(options.a, options.b, layers=options.layers, draws=options.draws, seed=options.seed)
-    if options.out is not None:
-        write(found, options)
+    with nullcontext() if options.out is None else RunFolder(options.out, existing=options.existing) as folder:
+        found = compare(options.a, options.b, layers=options.layers, draws=options.draws, seed=options.seed)
+        if folder is not None:
+            write(found, folder, options)
     print_compared(found, options.out)
     return 0
 
@@ -83,23 +85,21 @@ def facts_of(found: Compared) -> dict[str, Any]:
     }
 
 
-def write(found: Compared, options: argparse.Namespace) -> None:
-    from limbeck.run.folder import RunFolder
+def write(found: Compared, folder: RunFolder, options: argparse.Namespace) -> None:
     from limbeck.run.measure import versions
     from limbeck.tables import write_csv
 
-    with RunFolder(options.out, existing=options.existing) as folder:
-        write_csv(folder.unfinished / "compare.csv", found.columns())
-        (folder.unfinished / "compare.json").write_text(as_json(facts_of(found)) + "\n", encoding="utf-8")
-        told = {
-            "command": "compare",
-            "runs": [str(options.a), str(options.b)],
-            "settings": {"layers": options.layers, "draws": options.draws, "seed": options.seed},
-            "versions": versions(),
-            "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        }
-        (folder.unfinished / "run.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-        folder.finish()
+    write_csv(folder.unfinished / "compare.csv", found.columns())
+    (folder.unfinished / "compare.json").write_text(as_json(facts_of(found)) + "\n", encoding="utf-8")
+    told = {
+        "command": "compare",
+        "runs": [str(options.a), str(options.b)],
+        "settings": {"layers": options.layers, "draws": options.draws, "seed": options.seed},
+        "versions": versions(),
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    (folder.unfinished / "run.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    folder.finish()
 
 
 def print_compared(found: Compared, out: Path | None) -> None:

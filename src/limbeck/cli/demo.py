@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Say which command this is, and do it; runs of an earlier demo are replaced."""
     from limbeck.cli import build_parser
     from limbeck.corpus.sample import SAMPLE, sample_path
+    from limbeck.places import remove_own
 
     out: Path = options.out
     check_out(out)
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     measure.corpus = [str(sample_path())]  # whatever else may be called sample here
     status: int = measure.run(measure)
     for name in MINIATURES:  # hundreds of megabytes, and nobody goes on from a demonstration
-        shutil.rmtree(out / name / "state", ignore_errors=True)
+        remove_own(out / name, "state")
     tell_end(out)
     return status
 
@@ -65,7 +65,8 @@ def tell_end(out: Path) -> None:
 
 def check_out(out: Path) -> None:
     """Refuse a folder that is neither new nor an earlier demo's: nobody asked for anything in it to be replaced."""
-    from limbeck.run.folder import holds_run, refuse_other, unfinished_of
+    from limbeck.places import unfinished_of
+    from limbeck.run.folder import holds_run, refuse_other
 
     targets = [out / name for name in MINIATURES]
     if not any(holds_run(target) or unfinished_of(target).exists() for target in targets):

@@ -39,12 +39,14 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.cli.plan_file import CONSUMERS, PlanFile, lines_for
+    from limbeck.places import check_file
     from limbeck.state import write_text
 
     if not options.words:
         raise UsageError(f"a command is needed, one of {', '.join(CONSUMERS)}, with its options.")
     command, *arguments = options.words
     choose(command, CONSUMERS, what="the command")
+    check_file(options.to, option="--to")
     shared, own = divided(command, arguments)
     if options.to.exists():
         known = PlanFile.read(options.to)

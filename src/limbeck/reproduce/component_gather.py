@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from limbeck.errors import LimbeckError
 from limbeck.reproduce.component_vectors import component_part, ends, file_part
-from limbeck.reproduce.parts import Part, keep_part, kept_part
+from limbeck.reproduce.parts import Part, forget_parts, keep_part, kept_part
 from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_corpus
 from limbeck.vectors import StaticVectors
 
@@ -31,7 +30,7 @@ def gather_components(
     options  of the text and of the encoders, `max_contexts` and `seed`
     """
     if not resume:
-        shutil.rmtree(folder, ignore_errors=True)
+        forget_parts(folder, map(str, range(1, len(models) + 1)))
     text = {name: value for name, value in options.items() if name in CORPUS_OPTIONS}
     found: list[Part | str] = []
     for number, (model, account) in enumerate(models.items()):

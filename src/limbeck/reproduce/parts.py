@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -110,6 +110,12 @@ def keep_part(path: Path, part: Part, asked: Mapping[str, Any]) -> None:
     told = {"format": FORMAT, "asked": asked, "about": part.about, "tables": part.tables}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(_plain(told), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def forget_parts(folder: Path, names: Iterable[str]) -> None:
+    """Remove parts that were kept; what else lies in their folder is somebody's own."""
+    for name in names:
+        (folder / f"{name}.json").unlink(missing_ok=True)
 
 
 def kept_part(path: Path, asked: Mapping[str, Any]) -> Part | None:

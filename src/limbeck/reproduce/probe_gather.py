@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Collection
 from dataclasses import asdict
@@ -10,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import LimbeckError
+from limbeck.places import remove_folder
 from limbeck.probe.splits import one_sided
 from limbeck.reproduce.estimates import CannotShow
-from limbeck.reproduce.parts import Part, keep_part, kept_part
+from limbeck.reproduce.parts import Part, forget_parts, keep_part, kept_part
 from limbeck.reproduce.probe_measures import Measuring
 from limbeck.reproduce.probe_subjects import PARTS, ProbedModel
 from limbeck.reproduce.probe_wanted import Wanted
@@ -28,7 +28,7 @@ def gather(
     asked_of  families that the claims about context and fine-tuning are about; others are probed at their layers alone
     """
     if not resume:
-        shutil.rmtree(folder, ignore_errors=True)
+        forget(folder)
     measuring = Measuring(model, name, wanted, folder)
     family = family_name(measuring.encoder)
     parts: dict[str, Part] = {}
@@ -57,6 +57,16 @@ def gather(
     finally:
         measuring.close()
     return ProbedModel(name, family, measuring.encoder.layers, parts, missing, account(measuring))
+
+
+def forget(folder: Path) -> None:
+    """Remove what limbeck has kept of a model, with its fine-tuned models and what a stopped run had done."""
+    windows = [path.stem for path in folder.glob("window-*.json")]
+    forget_parts(folder, [*PARTS, *windows])
+    for path in (folder / "pretrained" / "probes").glob("*.safetensors"):
+        path.unlink()
+    for place in (*folder.glob("state-*"), *(folder / "tuned").glob("*"), *(folder / "tuned").glob(".*.unfinished")):
+        remove_folder(place)
 
 
 def lacking_for(part: str, name: str, wanted: Wanted) -> str:

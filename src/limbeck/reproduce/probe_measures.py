@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import Any
 
 from limbeck.encoders.loading import Parts, load_parts
 from limbeck.encoders.protocol import Encoder
+from limbeck.places import REPRODUCTION, mark, remove_folder
 from limbeck.probe import result
 from limbeck.probe.features import Features, extract
 from limbeck.probe.finetuning import FinetuneSettings, TaskData, finetune_model
@@ -329,16 +329,17 @@ class _State:
         self.folder, self.identity = folder, identity
 
     def __enter__(self) -> Path:
-        mark = self.folder / "identity.json"
-        if mark.is_file() and json.loads(mark.read_text(encoding="utf-8")) != self.identity:
-            shutil.rmtree(self.folder)
+        named = self.folder / "identity.json"
+        if named.is_file() and json.loads(named.read_text(encoding="utf-8")) != self.identity:
+            remove_folder(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_text(mark, json.dumps(self.identity))
+        mark(self.folder, REPRODUCTION)
+        write_text(named, json.dumps(self.identity))
         return self.folder
 
     def __exit__(self, kind: object, *rest: object) -> None:
         if kind is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_folder(self.folder)
 
 
 def described(task: TaskData, settings: Mapping[str, Any]) -> dict[str, Any]:

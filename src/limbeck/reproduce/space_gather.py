@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from limbeck.analyze.spaces import Method, family_of, methods_of
 from limbeck.errors import LimbeckError
 from limbeck.reproduce.estimates import CannotShow
-from limbeck.reproduce.parts import keep_part, kept_part
+from limbeck.reproduce.parts import forget_parts, keep_part, kept_part
 from limbeck.reproduce.space_measures import MEASURES, Measuring, asked_for
 from limbeck.reproduce.space_subjects import PARTS, SpaceModel
 from limbeck.reproduce.space_wanted import Wanted
@@ -25,7 +24,7 @@ def gather(model: str, wanted: Wanted, *, name: str, folder: Path, resume: bool)
     folder  where the model's parts are kept, a file each
     """
     if not resume:
-        shutil.rmtree(folder, ignore_errors=True)
+        forget_parts(folder, MEASURES)
     measuring = Measuring(model, name, wanted)
     parts, missing = {}, {}
     try:

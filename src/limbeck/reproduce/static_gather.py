@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -16,7 +15,7 @@ from limbeck.analyze.result import columns_of
 from limbeck.errors import InputError, LimbeckError
 from limbeck.evaluate.classifying.catalogue import SENTENCES, find_some, load_table
 from limbeck.reproduce.estimates import CannotShow
-from limbeck.reproduce.parts import Part, keep_part, kept_part
+from limbeck.reproduce.parts import Part, forget_parts, keep_part, kept_part
 from limbeck.reproduce.space_gather import family_name
 from limbeck.reproduce.static_measures import ALIKE, Distilling
 from limbeck.reproduce.static_scores import WordSets, cosines_of, score_rows, scoreboard
@@ -47,7 +46,7 @@ def missing_data(sets: WordSets, classify: str) -> dict[str, str]:
 def gather(model: str, wanted: Wanted, shared: Shared, *, name: str, folder: Path, resume: bool) -> Parent:
     """Make every part of a parent that can be made; one that is there already for the same wishes is taken as it is."""
     if not resume:
-        shutil.rmtree(folder, ignore_errors=True)
+        forget_parts(folder, ("similarity", "size", "contexts", "classify"))
     distilling = Distilling(model, name, wanted, shared)
     parts: dict[str, Part] = {}
     missing: dict[str, str] = {}

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from limbeck.errors import Changed, LimbeckError, choose
+from limbeck.places import (
+    MARK,
+    REPRODUCTION,
+    RUN,
+    begin,
+    check_name,
+    is_empty,
+    lock,
+    mark,
+    mark_of,
+    old_of,
+    own_in,
+    place_of,
+    put_in_place,
+    recover,
+    refuse_foreign,
+    remove_own,
+    tells_run,
+    unfinished_of,
+)
 from limbeck.remote import UrlPath, as_path
 from limbeck.run.remote import remote_target
 
@@ -44,6 +65,7 @@ class RunFolder:
         #: names of what is in the folder for an unfinished run alone; it goes once the run is in its place
         self.passing: list[str] = []
         self._lock: int | None = None
+        self._whole = False  # nothing is missing but the place
         if not self.complete:
             self._open(existing)
 
@@ -59,11 +81,7 @@ class RunFolder:
 
     def _open(self, existing: str) -> None:
         try:
-            self.unfinished.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(self.unfinished)
-            if existing == "replace":
-                for path in self.unfinished.iterdir():
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+            self._lock = begin(self.unfinished, RUN, anew=existing == "replace")
         except BlockingIOError:
             raise LimbeckError(
                 f"{self.target}: another run is writing it at this moment: wait for it, or choose another --out."
@@ -77,24 +95,17 @@ class RunFolder:
         """Put the finished folder in its place, with a page that shows what is in it."""
         self._write_page()
         place = place_of(self.target)
-        refuse_other(place)  # somebody may have put something there meanwhile
-        old = place.with_name(f".{place.name}.old")
+        self._whole = True
         try:
-            if holds_run(old):  # of a run that was killed between the two lines below
-                shutil.rmtree(old, ignore_errors=True)
-            if place.exists():
-                os.replace(place, old)
-            os.replace(self.unfinished, place)
-        except OSError as error:
+            refuse_other(place)  # somebody may have put something there meanwhile
+            put_in_place(self.unfinished, place, RUN)
+        except (OSError, LimbeckError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
             raise LimbeckError(
-                f"{self.target}: could not be put in place ({error.strerror}); the run is in {self.unfinished}."
+                f"{self.target}: could not be put in place ({reason}); the run is in {self.unfinished}."
             ) from error
-        shutil.rmtree(old, ignore_errors=True)
-        for path in (place / name for name in self.passing):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+        for name in self.passing:
+            remove_own(place, name)
         if self._remote is not None:
             self._remote.upload()
             self._remote.clear()
@@ -121,7 +132,9 @@ class RunFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None and not self.complete:
-            if not self.resumable or isinstance(error, Changed):
+            if self._whole:
+                pass  # it is told where the run is
+            elif not self.resumable or isinstance(error, Changed):
                 self.discard()
             elif isinstance(error, Exception) and "--existing" not in f"{error} {getattr(error, '__notes__', '')}":
                 error.add_note(KEPT)
@@ -138,11 +151,14 @@ def held(folder: str | Path) -> Iterator[Path]:
     if remote_target(folder, MARKERS) is not None:  # no locks there
         yield Path(folder)
         return
+    check_name(as_path(folder))
     place = place_of(as_path(folder))
     there = place.exists()
+    refuse_other(place, REPRODUCTION)
     try:
         place.mkdir(parents=True, exist_ok=True)
-        lock = _lock(place)
+        handle = lock(place)
+        mark(place, REPRODUCTION)
     except BlockingIOError:
         raise LimbeckError(
             f"{folder}: another run is writing it at this moment: wait for it, or choose another --out."
@@ -152,16 +168,16 @@ def held(folder: str | Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        if lock is not None:
-            os.close(lock)
-        if not there:
-            with suppress(OSError):  # which has been written into
-                place.rmdir()
+        if handle is not None:
+            os.close(handle)
+        if not there and os.listdir(place) == [MARK]:  # nothing was written
+            shutil.rmtree(place)
 
 
 def check_target(target: str | Path, *, existing: str = "fail") -> None:
     """Refuse a target that a run could not be put into, before anything dear is done for it."""
     choose(existing, EXISTING, what="--existing")
+    check_name(as_path(target))
     if remote := remote_target(target, MARKERS):
         remote.check(existing)
         target = remote.place
@@ -171,9 +187,18 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
     here = Path.cwd()
     if place == here or place in here.parents:
         raise LimbeckError(f"{target}: the output must be a folder of its own, not the one you are in: name a new one.")
+    recover(place)
     refuse_other(place)
+    refuse_foreign(unfinished_of(place))
+    if place.exists():
+        refuse_foreign(old_of(place))
     if existing == "fail" and holds_run(place):
         raise LimbeckError(f"{target}: it already holds a run: --existing replace, or another --out.")
+    if existing == "replace" and holds_run(place) and own_in(place) is None:
+        raise LimbeckError(
+            f"{target}: only what limbeck has written is replaced, this run has no record of that (the file {MARK}): "
+            "remove the folder yourself, or choose another --out."
+        )
     if existing == "fail" and unfinished_of(target).exists():
         raise LimbeckError(
             f"{target}: an unfinished run is here: --existing resume goes on, --existing replace begins anew."
@@ -181,48 +206,42 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
 
 
 def holds_run(target: Path) -> bool:
-    """Whether a folder is a finished run, of any command."""
-    return any((target / marker).is_file() for marker in MARKERS)
+    """Whether a folder is a finished run, of any command: by its mark, or by what its account says."""
+    told = mark_of(target)
+    if told is not None:
+        return told["holds"] == RUN and told["own"] is not None
+    for marker in MARKERS:
+        path = target / marker
+        try:
+            if path.is_file() and tells_run(path.read_bytes()):
+                return True
+        except OSError:
+            continue
+    return False
 
 
-def refuse_other(place: Path) -> None:
+def _holds_older(place: Path, holds: str) -> bool:
+    """Whether a folder without a mark, of an older limbeck, holds a run or a reproduction."""
+    if holds == RUN:
+        return holds_run(place)
+    try:
+        told = json.loads((place / "findings.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and {"limbeck", "paper"} <= told.keys()
+
+
+def refuse_other(place: Path, holds: str = RUN) -> None:
     """Refuse a place that holds what is no run: a file, a device, a folder of something else. It is never moved."""
     try:
-        taken = place.exists() and not holds_run(place) and not (place.is_dir() and not any(place.iterdir()))
+        if not os.path.lexists(place) or is_empty(place):
+            return
+        told = mark_of(place)
+        good = told["holds"] == holds if told is not None else place.is_dir() and _holds_older(place, holds)
     except OSError as error:
         raise LimbeckError(f"{place}: the output must be readable; {error.strerror}: choose another --out.") from error
-    if taken:
+    if not good:
         raise LimbeckError(
-            f"{place}: it already holds something that is no run of limbeck and stays as it is: choose another --out."
+            f"{place}: it already holds something that is no {holds} of limbeck and stays as it is: choose another "
+            "--out."
         )
-
-
-def place_of(target: str | Path) -> Path:
-    """Where a target is: links are followed, since what is renamed must be the folder itself."""
-    return Path(os.path.realpath(target))
-
-
-def unfinished_of(target: str | Path) -> Path:
-    """The folder that a run is written into: a hidden neighbour, so that renaming is one step."""
-    place = place_of(target)
-    return place.with_name(f".{place.name}.unfinished")
-
-
-def _lock(folder: Path) -> int | None:
-    """Hold a folder until the process ends or closes what is returned; BlockingIOError where another holds it."""
-    try:
-        import fcntl
-    except ModuleNotFoundError:  # not on Windows
-        return None
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(os.fstat(handle), os.stat(folder)):  # finished and renamed a moment ago
-            raise BlockingIOError
-    except (BlockingIOError, FileNotFoundError):
-        os.close(handle)
-        raise BlockingIOError from None
-    except OSError:  # a file system without locks
-        os.close(handle)
-        return None
-    return handle

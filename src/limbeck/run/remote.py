@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from limbeck.errors import InputError, LimbeckError
-from limbeck.remote import as_path, as_url, copy_here, names_in, put, remove
+from limbeck.places import MARK, MARK_BYTES, RUN, mark_as_bytes, read_mark, tells_run
+from limbeck.remote import as_path, as_url, copy_here, names_in, put, read_bytes, remove
 
-#: there while a run is being uploaded: what lies beside it is a part of a run, and not somebody else's
+#: there while a run is being uploaded: a mark that tells what lies beside it of this run and of the one before
 UPLOADING = ".limbeck-upload"
 
 
@@ -36,13 +37,21 @@ class RemoteTarget:
     def check(self, existing: str) -> None:
         """Refuse what a run could not be put into."""
         names = names_in(self.url)
-        if names and not self._is_run(names) and UPLOADING not in names:
+        if not names and existing != "fail":
+            return
+        own = self._own(names)
+        if names and own is None and not self._is_run(names):
             raise LimbeckError(
                 f"{self.url}: it already holds something that is no run of limbeck and stays as it is: "
                 "choose another --out."
             )
         if existing == "fail" and self._is_run(names):
             raise LimbeckError(f"{self.url}: it already holds a run: --existing replace, or another --out.")
+        if existing == "replace" and names and own is None:
+            raise LimbeckError(
+                f"{self.url}: only what limbeck has written is replaced, this run has no record of that (the file "
+                f"{MARK}): remove it yourself, or choose another --out."
+            )
         if existing == "fail" and self._is_whole_here():
             raise LimbeckError(
                 f"{self.url}: a run that could not be uploaded is kept in {self.place}: --existing resume uploads it, "
@@ -56,21 +65,30 @@ class RemoteTarget:
         elif existing == "resume" and not unfinished.exists() and self._is_run(names := names_in(self.url)):
             shutil.rmtree(self.place, ignore_errors=True)
             for name in names:
-                if name.startswith("state/") or name in self.markers:
+                if name.startswith("state/") or name in (*self.markers, MARK):
                     copy_here(f"{self.url}/{name}", (self.place / name).parent)
         elif existing == "replace":
             shutil.rmtree(self.place, ignore_errors=True)
         return self.place
 
     def upload(self) -> None:
-        """Put the finished folder in its place; what was there of another run is removed."""
+        """Put the finished folder in its place; what limbeck put there for another run is removed."""
         files = sorted(path.relative_to(self.place).as_posix() for path in self.place.rglob("*") if path.is_file())
-        files.sort(key=lambda name: (name in self.markers, name == self.markers[0]))
+        last = (MARK, *self.markers)
+        files.sort(key=lambda name: (name in last, name == self.markers[0]))
         try:
-            with tempfile.NamedTemporaryFile() as empty:
-                put(Path(empty.name), f"{self.url}/{UPLOADING}")
-            for name in names_in(self.url):
-                if name in self.markers or (name not in files and name != UPLOADING):
+            names = names_in(self.url)
+            own = self._own(names) or set()
+            if mine := [name for name in files if name in names and name not in own]:
+                raise InputError(
+                    f"{self.url}: the run has files of the names of your own ({', '.join(mine)}): move yours."
+                )
+            with tempfile.NamedTemporaryFile() as told:
+                told.write(mark_as_bytes(RUN, own={*own, *files}))
+                told.flush()
+                put(Path(told.name), f"{self.url}/{UPLOADING}")
+            for name in names:
+                if name in own and name != UPLOADING and (name in last or name not in files):
                     remove(f"{self.url}/{name}")
             for name in files:
                 put(self.place / name, f"{self.url}/{name}")
@@ -84,8 +102,25 @@ class RemoteTarget:
         """Remove the folder here, once it is there."""
         shutil.rmtree(self.place, ignore_errors=True)
 
+    def _own(self, names: Sequence[str]) -> set[str] | None:
+        """Names of what limbeck has put there; None where nothing there says so."""
+        for name in (UPLOADING, MARK):
+            if name in names:
+                told = read_mark(read_bytes(f"{self.url}/{name}", most=MARK_BYTES))
+                if told is not None and told["holds"] == RUN and told["own"] is not None:
+                    return {*told["own"], MARK, UPLOADING}
+        return None
+
     def _is_run(self, names: Sequence[str]) -> bool:
-        return UPLOADING not in names and any(marker in names for marker in self.markers)
+        """Whether a whole run is there."""
+        if UPLOADING in names:
+            return False
+        if MARK in names and any(marker in names for marker in self.markers):
+            return self._own(names) is not None
+        return any(
+            marker in names and tells_run(read_bytes(f"{self.url}/{marker}", most=MARK_BYTES))
+            for marker in self.markers
+        )
 
     def _is_whole_here(self) -> bool:
         return any((self.place / marker).is_file() for marker in self.markers)

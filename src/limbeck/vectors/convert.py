@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.places import MARK, check_file, check_name, own_in
 from limbeck.remote import UrlPath, as_path, as_url, brought, names_in, put
 from limbeck.state import write_text
 from limbeck.vectors import facts, folders, formats, spacy_folders
@@ -101,7 +102,8 @@ def _convert_there(source: Path, url: str, *, existing: str, **options: Any) -> 
     with tempfile.TemporaryDirectory(prefix="limbeck-") as folder:
         here = Path(folder) / url.rstrip("/").split("/")[-1]
         made = _convert(source, here, existing="fail", **options)
-        for path in sorted(path for path in here.rglob("*") if path.is_file()) if here.is_dir() else [here]:
+        inside = sorted(path for path in here.rglob("*") if path.is_file() and path.name != MARK)
+        for path in inside if here.is_dir() else [here]:
             put(path, f"{url}/{path.relative_to(here).as_posix()}" if here.is_dir() else url)
     return replace(made, path=UrlPath(url))
 
@@ -148,14 +150,17 @@ def _convert(
     done = {f"the first {limit} words": limit, "lower-cased": lowercase, "scaled to length 1": normalize, dtype: True}
     changes = [what for what, so in done.items() if so]
     place(target, table, known, format, dtype, language, card=card_of(source, changes))
-    files = [path for path in target.rglob("*") if path.is_file()] if target.is_dir() else [target]
-    size = sum(path.stat().st_size for path in files)
+    files = [target / name for name in own_in(target) or ()] if target.is_dir() else [target]
+    size = sum(path.stat().st_size for path in files if path.is_file())
     return Converted(target, len(table.words), int(table.matrix.shape[1]), format, dtype, size, notes)
 
 
 def check_target(source: Path, target: Path, format: str, existing: str) -> None:
     """Refuse a target that is there, unless it is to be replaced and is of the kind that is written."""
     choose(existing, EXISTING, what="existing")
+    check_name(target)
+    if format not in formats.FOLDERS and not target.is_dir():
+        check_file(target, option="name")
     if not target.exists():
         return
     if source.exists() and os.path.samefile(source, target):

@@ -23,6 +23,7 @@ UNKNOWN_TOKENS = ("[UNK]", "<unk>", "[UNKNOWN]", "<unknown>", "[no word]")
 #: what models put into their vocabularies: no word, and no reason to heed case
 MARKER = re.compile(r"\[[A-Z]+\]")
 PLACES = (".", "0_StaticEmbedding")  #: where sentence-transformers puts the same two files
+FILES = ("model.safetensors", "tokenizer.json", "config.json", "modules.json")  #: that are written
 MATRIX_NAMES = ("embeddings", "embedding.weight")
 
 

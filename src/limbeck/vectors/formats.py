@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -214,6 +215,7 @@ def write(
     if format in FOLDERS:
         if path.is_file():
             raise InputError(f"{path}: a folder ({format}) is to be written, got a file of that name: choose another.")
+        refuse_model(path)
         if format == "spacy":
             spacy_folders.write_spacy(path, words, matrix, language=language)
         else:
@@ -237,6 +239,16 @@ def write(
                     word2vec.write_word2vec_binary(stream, words, matrix)
                 else:
                     text.write_text(stream, words, matrix, header=format != "glove")
+
+
+def refuse_model(folder: Path) -> None:
+    """Refuse a folder with a model or the like: its files have the names of those that vectors are written to."""
+    there = [name for name in folders.FILES if os.path.lexists(folder / name)]
+    if there and not (folders.is_model2vec(folder) or spacy_folders.is_spacy(folder)):
+        raise InputError(
+            f"{folder}: a new folder or one of vectors is needed, this has {', '.join(there)} of something else: "
+            "choose another."
+        )
 
 
 @contextmanager

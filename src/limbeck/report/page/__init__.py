@@ -7,6 +7,7 @@ from pathlib import Path
 
 from limbeck import __version__
 from limbeck.errors import LimbeckError, choose
+from limbeck.places import check_file
 from limbeck.report.page.folders import Folder, find_folders, tells_command
 from limbeck.report.page.packing import Pack
 from limbeck.report.page.sections import SECTIONS, names_in
@@ -26,14 +27,16 @@ def report(*runs: str | Path, out: str | Path = NAME, title: str | None = None, 
     """
     path = Path(out)
     choose(existing, ("fail", "replace"), what="--existing")
-    folders = find_folders(runs)
     if path.is_dir():
         raise LimbeckError(f"{path}: a page is a file, this is a folder: --out {path / NAME}.")
+    check_file(path)
+    folders = find_folders(runs)
     if existing == "fail" and path.exists():
         raise LimbeckError(f"{path}: it is there already: --existing replace, or another --out.")
+    page = page_of(folders, title=title)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, page_of(folders, title=title))
+        write_text(path, page)
     except OSError as error:
         raise LimbeckError(f"{path}: a page must be writable; {error.strerror}: choose another --out.") from error
     return path
