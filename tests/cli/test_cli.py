@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -522,16 +523,33 @@ if __name__ == "__main__":
 
 
 def hear_interrupts() -> None:
-    """A shell lets what it starts in the background ignore Ctrl-C, and so do all its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """A shell lets what it starts in the background ignore Ctrl-C, and so do all its children; nohup SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def members(group: int) -> list[int]:
+    """The processes of a group that are alive, where there is /proc to find them."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, own, *_ = file.read_text().rpartition(")")[2].split()
+            found += [int(file.parent.name)] if int(own) == group and state != "Z" else []
+    return found
 
 
 @pytest.mark.usefixtures("no_figures", "small_shards")
 @pytest.mark.parametrize(
-    ("stop", "command"), [(signal.SIGKILL, "measure"), (signal.SIGINT, "measure"), (signal.SIGINT, "encode")]
+    ("stop", "command", "workers"),
+    [
+        (signal.SIGKILL, "measure", 0),
+        (signal.SIGINT, "measure", 0),
+        (signal.SIGTERM, "encode", 0),
+        (signal.SIGHUP, "measure", 1),
+    ],
 )
 def test_a_stopped_command_goes_on(
-    run: Run, model: Path, text: Path, tmp_path: Path, stop: signal.Signals, command: str
+    run: Run, model: Path, text: Path, tmp_path: Path, stop: signal.Signals, command: str, workers: int
 ) -> None:
     script = tmp_path / "runner.py"
     script.write_text(RUNNER)
@@ -539,20 +557,25 @@ def test_a_stopped_command_goes_on(
     given = [command, "--model", str(model), "--corpus", str(text), *own, "--quiet", "--out"]
     out = tmp_path / "run"
     with subprocess.Popen(
-        [sys.executable, script, *given, out],
+        [sys.executable, script, *given, out, "--workers", str(workers)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=hear_interrupts,
+        start_new_session=True,
     ) as process:
         parts = tmp_path / ".run.unfinished" / "state" / "parts"
         deadline = time.monotonic() + 60
         while not any(parts.glob("*.npz")) and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.02)
-        process.send_signal(stop)
+        os.killpg(process.pid, stop)  # as terminals and batch systems do; workers leave it to the command
         said, err = process.communicate(timeout=60)
+    deadline = time.monotonic() + 60
+    while (left_behind := members(process.pid)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert left_behind == []
     assert said == ""
-    if stop == signal.SIGINT:
+    if stop != signal.SIGKILL:
         assert process.returncode == 130
         assert err == "limbeck: stopped; to go on: the same command with --existing resume.\n"
     assert left(tmp_path) == [".run.unfinished", "runner.py"]

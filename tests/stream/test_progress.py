@@ -59,3 +59,39 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "model" in said
     assert "10/10" in said
     assert "words/s" in said
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_that_was_closed_ends_no_pass(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LINE_EVERY", -1.0)
+    master, slave = pty.openpty()
+    stream = open(slave, "w")  # noqa: SIM115 (what is left in it cannot be written)
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    class Bar:
+        """As rich's, without its thread."""
+
+        console = property(lambda self: self)
+
+        def print(self, line: str, **how: object) -> None:
+            print(line, file=sys.stderr, flush=True)
+
+        def update(self, *given: object, **how: object) -> None:
+            pass
+
+        def stop(self) -> None:
+            self.print("")
+
+    with Progress("model", total=1000, show=terminal) as bar:
+        if bar._bar is not None:
+            bar._bar.stop()
+            bar._bar = Bar()
+        os.close(master)
+        bar.advance(300)
+        bar.show = True
+        bar.advance(300)
+        bar.tell("a line")
+    monkeypatch.undo()
+    with contextlib.suppress(OSError):
+        stream.close()
+    assert bar.done == 600

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from made import DIM, LAYERS, OwnEncoder, Watcher, sentences
 
 from limbeck.accumulators import Accumulator, Moments, Norms, Points, UnitSums
 from limbeck.corpus import Corpus
+from limbeck.encoded import Encoded
 from limbeck.errors import InputError, LimbeckError
 from limbeck.state import atomic, load, save
+from limbeck.stopping import SIGNALS, as_ctrl_c
 from limbeck.stream import Choice, Passed, TextSource, run_pass
 from limbeck.stream.checkpoint import CUMULATIVE, PARTS, PLAN, Checkpoint, Part, gaps
+from limbeck.stream.filling import fill
+from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers, prefetched
 
 MADE = sentences(200, documents=12)
@@ -72,6 +77,134 @@ def test_a_stopped_pass_goes_on(tmp_path: Path, batch: int, error: type[BaseExce
     equal(resumed, go(None, undisturbed))
     if batch > 1:
         assert second.batches < undisturbed.batches  # it did not begin anew
+
+
+class Signalled:
+    """Sends a signal to this process when a batch is read, and another one later."""
+
+    def __init__(self, number: int, *batches: int) -> None:
+        self.number, self.batches = number, batches
+
+    def __call__(self, batch: int) -> None:
+        if batch in self.batches:
+            signal.raise_signal(self.number)
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Signals as the command line has them; nothing is saved for want of time passed."""
+    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", 10_000.0)
+    monkeypatch.setattr("limbeck.stopping.TWICE", 0.0)
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    with as_ctrl_c():
+        yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("heard")
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_writes_what_is_done(tmp_path: Path, number: int) -> None:
+    """Long before the state is due, and the shard under way to its end."""
+    first, watcher = OwnEncoder(watch=Signalled(number, 12)), Watcher()
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, first, consumers=[watcher])
+    (left,) = parts_in(tmp_path)
+    assert Part.named(Path(left)) == Part(0, len(watcher.ended))
+    assert len(watcher.ended) > 2
+    second = OwnEncoder()
+    resumed = go(tmp_path, second)
+    undisturbed = OwnEncoder()
+    equal(resumed, go(None, undisturbed))
+    assert first.batches + second.batches == undisturbed.batches  # nothing is done twice
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_signal_again_and_again(tmp_path: Path) -> None:
+    """Each try does some shards; the last one takes what all have left."""
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path, OwnEncoder(watch=Signalled(signal.SIGTERM, 6)))
+    assert len(parts_in(tmp_path)) == 3
+    equal(go(tmp_path), go(None))
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_signal_in_the_first_shard_ends_the_pass_at_once(tmp_path: Path) -> None:
+    encoder = OwnEncoder(watch=Signalled(signal.SIGTERM, 1))
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, encoder)
+    assert encoder.batches == 1
+    assert parts_in(tmp_path) == []
+    equal(go(tmp_path), go(None))
+
+
+@pytest.mark.usefixtures("heard")
+@pytest.mark.parametrize("impatient", [True, False])
+def test_a_long_shard_is_not_waited_for(tmp_path: Path, impatient: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a second signal, and when the time is up."""
+    again: list[int] = []
+    batches: list[Encoded] = []
+
+    def endless(*given: Any, **how: Any) -> Iterator[Encoded | ShardEnd]:
+        for item in fill(*given, **how):
+            while isinstance(item, ShardEnd) and item.shard.number == 2 and len(again) < 100:
+                again.append(1)
+                if len(again) == 1 or (len(again) == 3 and impatient):
+                    signal.raise_signal(signal.SIGTERM)
+                yield batches[-1].take(np.empty(0, np.int64))
+            if isinstance(item, Encoded):
+                batches.append(item)
+            yield item
+
+    with monkeypatch.context() as patch:
+        patch.setattr("limbeck.stopping.GRACE", 10_000.0 if impatient else -1.0)
+        patch.setattr("limbeck.stream.local.fill", endless)
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path)
+    assert len(again) == (3 if impatient else 1)
+    assert parts_in(tmp_path) == []
+    equal(go(tmp_path), go(None))
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_signal_while_parts_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is read: what is being written is written, once more is another matter."""
+    plain = Checkpoint.save_part
+
+    def signalled(self: Checkpoint, *given: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        plain(self, *given)
+
+    monkeypatch.setattr(Checkpoint, "save_part", signalled)
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path)
+    monkeypatch.setattr(Checkpoint, "save_part", plain)
+    second = OwnEncoder()
+    equal(go(tmp_path, second), go(None))
+    assert second.batches == 0
+
+
+@pytest.mark.usefixtures("heard")
+def test_two_signals_while_the_state_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there whole or not at all."""
+    import limbeck.state
+
+    real = np.savez
+
+    def signalled(file: Any, **arrays: Any) -> None:
+        real(file, **arrays)
+        if len(arrays) > 20:  # no plan
+            signal.raise_signal(signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(limbeck.state.np, "savez", signalled)
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path, OwnEncoder(watch=Signalled(signal.SIGTERM, 12)))
+    assert parts_in(tmp_path) == []
+    equal(go(tmp_path), go(None))
 
 
 def test_consumers_are_given_only_the_shards_that_are_not_done(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from limbeck.cli.process import prepare_process, print_anything
 from limbeck.cli.torchrun import refuse_torchrun
 from limbeck.errors import LimbeckError, holds_password, without_passwords
 from limbeck.remote import refuse_password, urls_among
+from limbeck.stopping import as_ctrl_c
 
 COMMANDS = (
     measure, encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce, report,
@@ -136,13 +137,14 @@ def _writes(options: argparse.Namespace) -> bool:
 def _attempt(options: argparse.Namespace) -> tuple[int, str]:
     """The command's exit status, and what was wrong, which is told on standard error."""
     try:
-        refuse_torchrun(options.command)
-        vars(options).update(urls_among(vars(options)))
-        status = int(options.run(options) or 0)
-        sys.stdout.flush()  # what cannot be printed should be found here, not when Python ends
+        with as_ctrl_c():
+            refuse_torchrun(options.command)
+            vars(options).update(urls_among(vars(options)))
+            status = int(options.run(options) or 0)
+            sys.stdout.flush()  # what cannot be printed should be found here, not when Python ends
         return status, ""
     except KeyboardInterrupt:
-        print("\nlimbeck: stopped.", file=sys.stderr)
+        _complain("\nlimbeck: stopped.")
         return 130, "stopped"
     except BrokenPipeError:
         _give_up_printing()
@@ -151,16 +153,25 @@ def _attempt(options: argparse.Namespace) -> tuple[int, str]:
         if options.debug:
             raise
         told = str(error) + _notes(error)
-        print(f"limbeck: {told}", file=sys.stderr)
+        _complain(f"limbeck: {told}")
         return error.exit_status, told
     except (OSError, MemoryError, RuntimeError) as error:
         if options.debug:
             raise
         told = _plainly(error)
-        print(f"limbeck: {told} (--debug shows where){_notes(error)}", file=sys.stderr)
+        _complain(f"limbeck: {told} (--debug shows where){_notes(error)}")
         if isinstance(error, OSError):
             _give_up_printing()
         return 1, told + _notes(error)
+
+
+def _complain(line: str) -> None:
+    """A line for the user, whose terminal may have been closed."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        with open(os.devnull, "w") as nowhere, contextlib.suppress(OSError, ValueError):
+            os.dup2(nowhere.fileno(), sys.stderr.fileno())
 
 
 def _give_up_printing() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from limbeck.cli.options import workers_for
 from limbeck.errors import Interrupted, UsageError
+from limbeck.stopping import stop_now
 
 if TYPE_CHECKING:
     from limbeck.run.folder import RunFolder
@@ -52,8 +53,7 @@ def started(options: argparse.Namespace) -> Workers:
     how = {"address": options.address, "gpus_per_worker": gpus, "prepare": prepare_process}
     workers = workers_of(engine, options.workers, **how).start()
     with suppress(ValueError):  # not in the main thread
-        # batch systems end a run so, which then keeps what is done, as after Ctrl-C; Ray's own way is a page of traces
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, stop_now)  # Ray's own way is a page of traces
     return workers
 
 

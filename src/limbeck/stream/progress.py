@@ -1,9 +1,13 @@
-"""How far a pass has come: a bar on a terminal, a line now and then elsewhere, nothing when asked."""
+"""How far a pass has come: a bar on a terminal, a line now and then elsewhere, nothing when asked.
+
+A terminal that was closed cannot be told anything, and that ends no pass before what is done is written.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -42,10 +46,11 @@ class Progress:
 
     def tell(self, line: str) -> None:
         """Say something in one line, above the bar where there is one."""
-        if self._bar is not None:
-            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
-        else:
-            print(line, file=sys.stderr, flush=True)
+        with suppress(OSError):
+            if self._bar is not None:
+                self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            else:
+                print(line, file=sys.stderr, flush=True)
 
     @property
     def rate(self) -> float:
@@ -58,13 +63,15 @@ class Progress:
         if self.done > self._first:  # before, nobody knows
             text += f", {self.rate:,.0f} {self.unit}/s"
             text += f", {clock((self.total - self.done) / self.rate)} left" if self.total else ""
-        print(text, file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):
+                self._bar.stop()
 
 
 def _bar(unit: str) -> Any:

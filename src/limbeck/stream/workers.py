@@ -9,7 +9,6 @@ import os
 import pickle
 import queue
 import shutil
-import signal
 import sys
 import tempfile
 import threading
@@ -21,17 +20,31 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from limbeck.errors import LimbeckError
+from limbeck.stopping import ignore, kept_from_children
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 
 _SPAWN = multiprocessing.get_context("spawn")
+
+
+class _Process(SpawnProcess):
+    """A process of a pool. It ignores what ends others; a pool that is broken ends those that are left."""
+
+    def terminate(self) -> None:
+        self.kill()
+
+
+class _Context(SpawnContext):
+    Process = _Process
 
 
 READY = 8  #: items that wait for the consumer
@@ -89,7 +102,7 @@ class Pool:
         if self._pool is None or self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="limbeck-workers-")
             self._pool = ProcessPoolExecutor(
-                self.count, mp_context=_SPAWN, initializer=_prepare_process, initargs=(self._folder.name,)
+                self.count, mp_context=_Context(), initializer=_prepare_process, initargs=(self._folder.name,)
             )
         path = Path(self._folder.name) / f"{len(list(Path(self._folder.name).iterdir()))}.pickle"
         path.write_bytes(pickle.dumps(function))
@@ -141,7 +154,10 @@ class Workers:
             self._items, items = _SPAWN.Pipe(duplex=False)
             # spawn: a fork of a process that holds torch's or a tokeniser's threads may hang
             self._feeder = _SPAWN.Process(target=_feed, args=(self.count, jobs, items))
-            self._feeder.start()
+            with kept_from_children():
+                resource_tracker.ensure_running()
+            with kept_from_children():  # once more: the tracker lets some of them in
+                self._feeder.start()
             jobs.close()
             items.close()  # held by the feeder alone, so that what it was writing ends when it is killed
             atexit.register(self.close)  # the interpreter would wait for the process for ever
@@ -262,7 +278,7 @@ def _packed_end(error: BaseException | None) -> Any:
 
 
 def _prepare_process(folder: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    ignore()  # Ctrl-C is the parent's business
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one process, one core
     # Text is a million small objects and no cycles: looking for cycles among them took a quarter of a worker's time.
     gc.freeze()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -30,6 +28,7 @@ from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.seeds import generator_for
 from limbeck.state import State, load, save
+from limbeck.stopping import PutOff
 from limbeck.stream.plan import Plan
 from limbeck.stream.progress import Progress
 from limbeck.stream.run import identity_of, run_pass
@@ -260,7 +259,7 @@ class _Saved:
         self._unsaved = None  # nobody could go on from the middle of a shard
         # several processes cannot stop at the same place when told to at any moment: the last checkpoint must do
         together = self.trainer.group.size > 1
-        with nullcontext() if together else uninterrupted():
+        with nullcontext() if together else PutOff():
             yield
             self._unsaved = None if together else self._place(epoch, shards)
         if self.trainer.group.share(time.monotonic() > self._next):
@@ -298,23 +297,6 @@ class _Saved:
         # saving a large matrix should not take more than a twentieth of the time
         self._last = time.monotonic()
         self._next = self._last + max(CHECKPOINT_SECONDS, 20 * (self._last - began))
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Holds Ctrl-C back until the end, so that what is done inside is done as a whole. Not for long things."""
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    asked: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: asked.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if asked:
-        raise KeyboardInterrupt
 
 
 def _identity(source: Source, plan: Plan, settings: Training, start: NDArray[np.floating] | None) -> dict[str, Any]:
