@@ -59,6 +59,50 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def check_exact(one: Path, other: Path) -> None:
+    """layers.csv and words.parquet to 1e-10."""
+    for read in (
+        lambda folder: read_csv(folder / "layers.csv"),
+        lambda folder: parquet_columns(folder / "words.parquet"),
+    ):
+        mine, theirs = read(one), read(other)
+        assert list(mine) == list(theirs)
+        for name, values in mine.items():
+            if name in ("layer", "measure", "word", "note"):
+                assert values == theirs[name]
+            else:
+                numbers = [[float(cell or "nan") for cell in cells] for cells in (values, theirs[name])]
+                np.testing.assert_allclose(*numbers, rtol=1e-10, atol=1e-10, err_msg=name)
+
+
+def parquet_columns(file: Path) -> dict[str, list[str]]:
+    return {name: list(map(str, values)) for name, values in parquet.read_table(file).to_pydict().items()}
+
+
+def test_many_small_parts_are_the_whole_to_the_last_digits(runs: Path, tmp_path: Path) -> None:
+    """Some of a single document."""
+    for number in range(1, 12):
+        lb.measure(OwnEncoder(), MADE, out=tmp_path / str(number), settings=SETTINGS, part=f"{number}/11")
+    merge(*(tmp_path / str(number) for number in range(1, 12)), out=tmp_path / "merged")
+    check_exact(tmp_path / "merged", runs / "whole")
+    with pytest.raises(AssertionError):
+        check_exact(tmp_path / "merged", runs / "1")
+
+
+def test_a_part_without_a_text_of_its_own(tmp_path: Path) -> None:
+    """All that it holds repeats what stands before it: it is refused, and the others are the whole."""
+    first = [s for s in MADE if s.document < 3]
+    again = [replace(s, document=s.document + 3) for s in first]
+    made = [*first, *again, *(replace(s, document=s.document + 3) for s in MADE if 3 <= s.document < 6)]
+    lb.measure(OwnEncoder(), made, out=tmp_path / "whole", settings=SETTINGS)
+    for number in (1, 3):
+        lb.measure(OwnEncoder(), made, out=tmp_path / str(number), settings=SETTINGS, part=f"{number}/3")
+    with pytest.raises(LimbeckError, match=r"--part 2/3: .* merge the other parts without it"):
+        lb.measure(OwnEncoder(), made, out=tmp_path / "2", settings=SETTINGS, part="2/3")
+    merge(tmp_path / "1", tmp_path / "3", out=tmp_path / "merged")
+    check_exact(tmp_path / "merged", tmp_path / "whole")
+
+
 def test_parts_of_one_text(runs: Path) -> None:
     merge(runs / "3", runs / "1", runs / "2", out=runs / "merged")
     check_same(runs / "merged", runs / "whole")

@@ -124,7 +124,7 @@ def measure_source(
             source, prepare, plan=plan, checkpoint=checkpoint, settings=told, seed=settings.seed, **chosen, **how
         )
         passed.seconds = time.monotonic() - began
-        check_any(passed, source)
+        check_any(passed, source, division)
         partition = None
         if settings.two_pass:
             moments = next(a for a in passed.accumulators if isinstance(a, Moments))
@@ -155,9 +155,14 @@ def check_enough(plan: Plan, settings: MeasureSettings) -> None:
         )
 
 
-def check_any(passed: Passed, source: object) -> None:
+def check_any(passed: Passed, source: object, division: Division | None = None) -> None:
     """A run in which no word has a vector would be a table of holes too."""
     if not any(accumulator.n for accumulator in passed.accumulators if isinstance(accumulator, Moments)):
+        if division is not None and division.part is not None and not any(passed.dropped.values()):
+            raise LimbeckError(
+                f"--part {division.part}: at least one text must not repeat an earlier one, all of this part do: merge "
+                "the other parts without it, which gives the same numbers, or divide the text into fewer."
+            )
         told = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)
         remedy = getattr(source, "remedy", "check --model and --lowercase, or --context and --keep-first")
         raise LimbeckError(
