@@ -64,6 +64,12 @@ def refuse_password(path: str | Path) -> None:
         )
 
 
+class Place(str):
+    """A file as a command line names it: a path, though it may look like a text."""
+
+    __slots__ = ()
+
+
 def as_path(path: str | Path) -> str | Path:
     """The path that a file:// URL names; anything else as it is."""
     url = as_url(path)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import UsageError, choose
+from limbeck.remote import Place
 
 UNITS = ("words", "pieces", "characters")
 SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs more than it brings
@@ -49,6 +50,7 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--corpus",
         nargs="+",
+        type=Place,
         metavar="C",
         help="files, folders or globs, plain or compressed (gzip, bzip2, xz, zstd); - for standard input; sample for "
         "the corpus that comes with limbeck",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.options import add_engine_options
 from limbeck.errors import Interrupted, UsageError
+from limbeck.parameters import takes
 
 if TYPE_CHECKING:
     from limbeck.cli.plan_file import PlanFile
@@ -100,6 +101,7 @@ def _be_quiet(line: str) -> None:
     pass
 
 
+@takes()
 def run_plan(
     plan: str | Path,
     *,

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -60,7 +60,7 @@ class Corpus:
         lowercase: bool = False,
         characters: bool = False,
         paragraphs: str = "lines",
-        columns: Sequence[str | int] | None = None,
+        columns: str | Sequence[str | int] | None = None,
         cells: str = "sentence",
         encoding: str = "utf-8",
     ) -> None:
@@ -111,9 +111,36 @@ class Corpus:
         return corpus
 
     @classmethod
-    def _bare(cls, language: str, lowercase: bool, characters: bool, paragraphs: str) -> Corpus:
+    def from_texts(
+        cls,
+        texts: Iterable[str | Mapping[str, Any]],
+        *,
+        language: str = "en",
+        lowercase: bool = False,
+        characters: bool = False,
+        paragraphs: str = "lines",
+        columns: str | Sequence[str | int] | None = None,
+    ) -> Corpus:
+        """A corpus of texts that are at hand, each a document; or of rows, dicts as `JsonLines` reads them."""
+        corpus = cls._bare(language, lowercase, characters, paragraphs, columns)
+        corpus._begin("jsonl")
+        rows = ({"text": text} if isinstance(text, str) else dict(text) for text in texts)
+        lines = io.StringIO("".join(json.dumps(row, default=_plain) + "\n" for row in rows))
+        divided = cast(Format, corpus._format).divide(lines, "texts")
+        corpus._made = tuple(RawDocument(n, "texts", line, some) for n, (line, some) in enumerate(divided))
+        return corpus
+
+    @classmethod
+    def _bare(
+        cls,
+        language: str,
+        lowercase: bool,
+        characters: bool,
+        paragraphs: str,
+        columns: str | Sequence[str | int] | None = None,
+    ) -> Corpus:
         corpus = cls.__new__(cls)
-        corpus._settle(language, lowercase, characters, paragraphs, None, "sentence")
+        corpus._settle(language, lowercase, characters, paragraphs, columns, "sentence")
         corpus.encoding, corpus.paths, corpus._sources, corpus._spools = "utf-8", [], [], []
         return corpus
 
@@ -123,9 +150,10 @@ class Corpus:
         lowercase: bool,
         characters: bool,
         paragraphs: str,
-        columns: Sequence[str | int] | None,
+        columns: str | Sequence[str | int] | None,
         cells: str,
     ) -> None:
+        columns = [one.strip() for one in columns.split(",")] if isinstance(columns, str) else columns
         choose(paragraphs, get_args(Paragraphs), what="--paragraphs")
         choose(cells, get_args(Cells), what="--cells")
         self.lowercase = lowercase
@@ -309,6 +337,13 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"Corpus({self.paths or 'made from text'!r}, format={self.format!r})"
+
+
+def _plain(value: Any) -> Any:
+    """An array or a number of numpy's, as JSON has it."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
 
 
 def _told(items: Iterator[Item], texts: Generator[Any, None, None]) -> Iterator[Item]:

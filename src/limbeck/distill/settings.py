@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from limbeck.errors import UsageError, choose
+from limbeck.parameters import check_fields
 
 CONTEXTS = ("mean", "min", "max")
 UNSEEN = ("frame", "pieces", "alone", "drop")
@@ -62,6 +63,7 @@ class DistillSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for value, choices, what in (
             (self.over_contexts, CONTEXTS, "--over-contexts"),
             (self.unseen, UNSEEN, "--unseen"),

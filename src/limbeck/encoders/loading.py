@@ -19,17 +19,25 @@ from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.encoders.miniatures import MINIATURES, is_miniature, miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.extras import need
+from limbeck.parameters import taken_by, takes
 from limbeck.remote import refuse_password
 from limbeck.vectors import model_files
 
+#: what has the settings of an encoder
+MODELS, BILMS = "limbeck.encoders.huggingface:HuggingFaceEncoder", "limbeck.encoders.elmo:ElmoEncoder"
+LOADABLE = (
+    "a model is a name or folder, a model of transformers with its tokenizer (model, tokenizer), a SentenceTransformer "
+    "of one, an Encoder, StaticVectors, or a function of texts"
+)
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _TOKENIZERS = (
     "tokenizer.json", "vocab.txt", "vocab.json", "*.model", "tokenizer_config.json", "tekken.json", "*.tiktoken",
 )  # fmt: skip
 
 
+@takes(MODELS, BILMS)
 def load_encoder(
-    source: str | Path,
+    source: Any,
     *,
     name: str | None = None,
     revision: str | None = None,
@@ -39,6 +47,9 @@ def load_encoder(
 ) -> HuggingFaceEncoder | ElmoEncoder:
     """Load model and tokenizer; `settings` are those of `HuggingFaceEncoder`.
 
+    `source` may also be (model, tokenizer), a model of transformers that knows where its tokenizer lies, or what holds
+    both, such as a SentenceTransformer.
+
     A miniature's name ("mini-bert") means the one that comes with limbeck; "./mini-bert", or a Path, is a folder.
     A folder with options.json and no config.json is a biLM, whose settings are those of `ElmoEncoder`.
 
@@ -46,12 +57,67 @@ def load_encoder(
     files, or from GGUF, which are data and run no code; a model that brings its own code needs
     `trust_remote_code`.
     """
+    if not isinstance(source, str | Path):
+        refuse_settings(settings, MODELS, "a model of transformers")
+        how: dict[str, Any] = {"name": name, "revision": revision, "trust_remote_code": trust_remote_code}
+        if (loaded := loaded_encoder(source, stack=stack, **how, **settings)) is None:
+            raise UsageError(
+                f"a model is a name, a folder or (model, tokenizer) of transformers; got {kind_of(source)}."
+            )
+        return loaded
     folder, _ = _find(source)
     if folder is not None and is_bilm_folder(folder):
         model_files.check_links(folder)
         return _load_bilm(folder, name=name, stack=stack, **settings)
+    refuse_settings(settings, MODELS, "a model of transformers")
     parts = load_parts(source, revision=revision, trust_remote_code=trust_remote_code, stack=stack)
     return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, stack=stack, **settings)
+
+
+def loaded_encoder(model: Any, **options: Any) -> HuggingFaceEncoder | None:
+    """An encoder of a model of transformers that is loaded already; None where this is something else.
+
+    It is a pair of model and tokenizer, a model whose tokenizer lies where it was loaded from, or anything that holds
+    both (a pipeline, a SentenceTransformer). The model is moved to device and precision in place.
+    """
+    inside, tokenizer = parts_of(model)
+    if inside is None:
+        return None
+    name = options.pop("name", None) or getattr(inside, "name_or_path", "") or type(inside).__name__
+    for idle in ("revision", "trust_remote_code"):
+        if options.pop(idle, None):
+            raise UsageError(f"{idle} cannot be chosen for a model that is loaded already: leave it out.")
+    if tokenizer is None:
+        tokenizer = tokenizer_of(inside)
+    return HuggingFaceEncoder(inside, tokenizer, name=Path(name).name, **options)
+
+
+def parts_of(model: Any) -> tuple[Any, Any]:
+    """A model of transformers and its tokenizer, None for what is not there."""
+    if isinstance(model, tuple | list):
+        if len(model) == 2 and _is_transformer(model[0]) and callable(model[1]):
+            return model[0], model[1]
+        return None, None
+    if _is_transformer(model):
+        return model, None
+    for name in ("auto_model", "model"):  # of sentence-transformers, of a pipeline
+        parts = [model] + ([model[0]] if hasattr(model, "encode") and hasattr(model, "__getitem__") else [])
+        for part in parts:
+            if _is_transformer(inside := getattr(part, name, None)):
+                return inside, getattr(model, "tokenizer", None)
+    return None, None
+
+
+def kind_of(thing: Any) -> str:
+    """Whose class it is, for a message."""
+    module = type(thing).__module__.split(".")[0]
+    return type(thing).__name__ if module == "builtins" else f"{module}'s {type(thing).__name__}"
+
+
+def _is_transformer(model: Any) -> bool:
+    from transformers import PreTrainedModel
+
+    return isinstance(model, PreTrainedModel)
 
 
 @dataclass(frozen=True)
@@ -114,7 +180,15 @@ def _load_bilm(folder: Path, *, stack: str, **settings: Any) -> ElmoEncoder:
     settings = {
         key: value for key, value in settings.items() if value is not None and key not in ("keep_first", "special")
     }
+    refuse_settings(settings, BILMS, "a biLM")
     return ElmoEncoder.from_folder(folder, **settings)
+
+
+def refuse_settings(settings: dict[str, Any], encoder: str, what: str) -> None:
+    """Refuse settings that an encoder of the other kind has."""
+    idle = [name for name in settings if name not in taken_by([encoder])]
+    if idle:
+        raise UsageError(f"{', '.join(idle).replace('_', '-')} cannot be chosen for {what}: leave it out.")
 
 
 def _find(source: str | Path) -> tuple[Path | None, str | None]:
@@ -213,6 +287,21 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
             "one): give the model's complete weights."
         )
     return model
+
+
+def tokenizer_of(model: Any) -> Any:
+    """The tokenizer that lies where a loaded model of transformers came from."""
+    where = str(getattr(model, "name_or_path", ""))
+    try:
+        if not where:
+            raise InputError("it does not say where it came from")
+        with quiet(bars=False):
+            return _load("tokenizer", where, {"local_files_only": True})
+    except InputError as error:
+        raise UsageError(
+            f"{type(model).__name__} is a model without its tokenizer, and none is found where it came from "
+            f"({where or 'it does not say'}): give both, (model, tokenizer)."
+        ) from error
 
 
 @contextmanager

@@ -17,6 +17,8 @@ def choose_window_size(model: Any, tokenizer: Any, window: int | None) -> int:
     """How many pieces the model reads at once, special tokens included."""
     limit = position_limit(model)
     if window is not None:
+        if window < 1:
+            raise UsageError(f"A window must hold at least 1 piece; got {window}: leave it out for the model's own.")
         if limit is not None and window > limit:
             raise UsageError(f"The model has {limit} positions; got a window of {window}: ask for {limit} or less.")
         return window

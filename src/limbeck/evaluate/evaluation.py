@@ -19,9 +19,11 @@ from limbeck.evaluate.significance import DRAWS, Comparison, Test
 from limbeck.evaluate.sts import Aggregation, Missing, combine, sentence_similarities
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary, word_similarities
+from limbeck.parameters import takes
 from limbeck.vectors.finding import Case
 
 
+@takes()
 def evaluate(
     task: Task | Pairs,
     target: Any,
@@ -39,7 +41,8 @@ def evaluate(
 ) -> Score:
     """The correlation of a target's cosines with what people said of a task's pairs.
 
-    target                an encoder with one layer, a target of `limbeck.evaluate.targets`, or StaticVectors; for a
+    target                an encoder with one layer, a model of transformers (its last layer) or (model, tokenizer), a
+                          SentenceTransformer, a target of `limbeck.evaluate.targets`, or StaticVectors; for a
                           task of words also a mapping from words to vectors, see `word_similarities` for oov, case and
                           fallback; for a task of texts also a function from texts to vectors, or two arrays, see
                           `sentence_similarities` for missing. An encoder heeds oov, but for "fallback", and no case
@@ -50,9 +53,17 @@ def evaluate(
     draws, seed           of the bootstrap behind the intervals
     """
     pairs = task.read() if isinstance(task, Task) else task
+    if not isinstance(pairs, Pairs):
+        raise UsageError(f"a task is one of limbeck.evaluate.tasks(...), or Pairs of one's own; got {task!r:.60}.")
     check_choices(pairs, metric, aggregation)
     wanted: dict[str, Any] = {"metric": metric, "aggregation": aggregation, "draws": draws, "seed": seed}
     known = None
+    if pairs.kind != "wordsim" and hasattr(target, "encode") and hasattr(target, "named_modules"):
+        target = target.encode  # of a SentenceTransformer, whose vectors of texts these are
+    if _is_loaded(target):
+        from limbeck.encoders import load_encoder  # torch loads with it
+
+        target = load_encoder(target, layers="-1", units="pieces")
     if not isinstance(target, Mapping | tuple | list):
         from limbeck.evaluate.targets import as_target  # torch loads with it
 
@@ -75,6 +86,12 @@ def evaluate(
     else:
         found = sentence_similarities(pairs.first, pairs.second, target, missing=missing)
     return score_of(pairs, found, name=name, **wanted)
+
+
+def _is_loaded(target: Any) -> bool:
+    """Whether this is a model of transformers, with or without its tokenizer."""
+    first = target[0] if isinstance(target, tuple) and len(target) == 2 else target
+    return hasattr(first, "named_modules") and hasattr(first, "config")
 
 
 def compare(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.correlation import cosines
 from limbeck.evaluate.similarities import Similarities
+from limbeck.parameters import takes
 from limbeck.real import real_array, refuse_unreal
 
 Aggregation = Literal["pooled", "mean", "weighted"]
@@ -20,6 +21,7 @@ TextVectors = Callable[[list[str]], Any] | Sequence[Any]
 ZERO = "a text's vector is zero"
 
 
+@takes()
 def sentence_similarities(
     first: Sequence[str], second: Sequence[str], target: TextVectors, *, missing: Missing = "zero"
 ) -> Similarities:

@@ -22,10 +22,12 @@ from limbeck.evaluate.targets import Target, name_of, repair_for
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.evaluate.word_vectors import Setting, word_tables
 from limbeck.evaluate.wordsim import word_similarities
+from limbeck.parameters import takes
 
 TEXTS_AT_ONCE = 4096  #: texts whose rows are held at a time, where no repair has to see all of them
 
 
+@takes()
 def sweep(
     task: Task | Pairs,
     target: Target,

@@ -24,6 +24,7 @@ from limbeck.evaluate.sweeping import different_texts
 from limbeck.evaluate.targets import Target
 from limbeck.evaluate.task import Pairs, Task
 from limbeck.measures.kmeans import nearest
+from limbeck.parameters import takes
 from limbeck.repair import AllButTheTop, ClusterRemoval
 from limbeck.repair.clusters import ROUNDING
 from limbeck.shown import Tabular
@@ -122,6 +123,7 @@ class Tuning(Tabular):
         return {name: [row[name] for row in rows] for name in rows[0]}
 
 
+@takes()
 def tune(
     task: Task | Pairs,
     target: Target,

@@ -21,6 +21,7 @@ from limbeck.evaluate.web import PRESETS, as_loaded, spell
 from limbeck.evaluate.word_task import Categories, Items, Questions, Relations, WordTask
 from limbeck.evaluate.word_vectors import Setting, repaired_tables, word_tables
 from limbeck.evaluate.wordsim import Fallback, OutOfVocabulary
+from limbeck.parameters import takes
 from limbeck.vectors.finding import Case
 from limbeck.vectors.static import StaticVectors
 
@@ -45,6 +46,7 @@ class WordWishes:
     device: str | None = None
 
 
+@takes()
 def evaluate_words(
     task: WordTask | Items,
     target: Any,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluate.correlation import cosines
 from limbeck.evaluate.similarities import Similarities
+from limbeck.parameters import takes
 from limbeck.real import real_array
 from limbeck.vectors.finding import Case
 from limbeck.vectors.sentences import spellings
@@ -36,6 +37,7 @@ class WordVectors(Protocol):
 Fallback = Callable[[str], ArrayLike | None] | WordVectors
 
 
+@takes()
 def word_similarities(
     first: Sequence[str],
     second: Sequence[str],

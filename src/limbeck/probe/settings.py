@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from limbeck.errors import UsageError, choose
+from limbeck.parameters import check_fields
 from limbeck.probe.batched import Training
 
 #: preset -> how probes are trained: the paper's one hidden layer of 1,024, 400 epochs and no early stopping (batch and
@@ -58,6 +59,7 @@ class ProbeSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         choose(self.preset, PRESETS, what="--preset")
         for given, known, what in (
             (self.probes, PROBES, "--probe"),

@@ -11,6 +11,7 @@ from typing import Any
 
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluate.significance import ALPHA, DRAWS, holm
+from limbeck.parameters import takes
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
 
@@ -90,8 +91,9 @@ class Compared(Tabular):
         return [f"No difference in {count}, since a side has no number there: {', '.join(named)}."]
 
 
-def compare(a: str | Path, b: str | Path, *, layers: str | None = None, draws: int = DRAWS, seed: int = 0) -> Compared:
-    """Which differences between two run folders are real.
+@takes()
+def compare(a: Any, b: Any, *, layers: str | None = None, draws: int = DRAWS, seed: int = 0) -> Compared:
+    """Which differences between two runs are real: run folders, or results of `limbeck.measure`.
 
     Runs of `limbeck measure` are paired over the words that both follow, layer by layer; runs of `limbeck evaluate`
     over the items (pairs, questions) that both were scored on, task by task. p comes from a paired test and is
@@ -103,8 +105,14 @@ def compare(a: str | Path, b: str | Path, *, layers: str | None = None, draws: i
     from limbeck.report.item_differences import compare_scores
     from limbeck.report.word_differences import compare_words
 
-    first, second = Path(a), Path(b)
-    kinds = [kind_of(folder) for folder in (first, second)]
+    for run in (a, b):
+        if not isinstance(run, str | Path) and not is_measured(run):
+            raise UsageError(
+                "Run folders, or results of limbeck.measure, are compared (scores by limbeck.evaluate.compare); got "
+                f"{type(run).__name__}."
+            )
+    first, second = (run if is_measured(run) else Path(run) for run in (a, b))
+    kinds = ["measure" if is_measured(run) else kind_of(run) for run in (first, second)]
     if kinds[0] != kinds[1]:
         raise UsageError(
             f"Two runs of one command are compared, got {kinds[0]} ({first}) and {kinds[1]} ({second}): give two alike."
@@ -114,6 +122,11 @@ def compare(a: str | Path, b: str | Path, *, layers: str | None = None, draws: i
     if layers is not None:
         raise UsageError("--layers is about runs of measure; these are of evaluate, whose columns have their layer.")
     return compare_scores(first, second, draws=draws, seed=seed)
+
+
+def is_measured(run: Any) -> bool:
+    """Whether this is a result of `limbeck.measure`, which stands above this module."""
+    return not isinstance(run, str | Path) and hasattr(run, "results") and hasattr(run, "plan")
 
 
 def account_of(folder: Path, *, done: str = "compared") -> dict[str, Any]:

@@ -52,18 +52,20 @@ class Measurements:
     whole: Mapping[str, Mapping[str, Row]]
 
 
-def compare_words(a: Path, b: Path, *, layers: str | None = None, draws: int, seed: int = 0) -> Compared:
+def compare_words(a: Any, b: Any, *, layers: str | None = None, draws: int, seed: int = 0) -> Compared:
     """See `limbeck.report.differences.compare`."""
-    first, second = read_measurements(a), read_measurements(b)
-    names = (first.name, second.name) if first.name != second.name else (str(a), str(b))
+    first, second = measurements_of(a), measurements_of(b)
+    names = (first.name, second.name)
+    if first.name == second.name:
+        names = (_told(a, f"{first.name} (a)"), _told(b, f"{first.name} (b)"))
     asked = None if layers is None else layer_pairs(layers, first.layers, second.layers)
     pairs = asked or match_layers(first.layers, second.layers)
     at = np.array([[first.layers.index(one), second.layers.index(other)] for one, other in pairs]).T
     shared = sorted(set(first.words) & set(second.words))
     if len(shared) < FEWEST:
         raise InputError(
-            f"{a} and {b}: at least {FEWEST} words must be followed in both to be paired, {len(shared)} are: measure "
-            "both on the same text, with the same --units."
+            f"{names[0]} and {names[1]}: at least {FEWEST} words must be followed in both to be paired, {len(shared)} "
+            "are: measure both on the same text, with the same --units."
         )
     places = [_places(run.words, shared) for run in (first, second)]
     wanted = [(measure, part) for measure in WORD_MEASURES for part in ("value", "adjusted")]
@@ -92,6 +94,41 @@ def compare_words(a: Path, b: Path, *, layers: str | None = None, draws: int, se
     )
 
 
+def measurements_of(run: Any) -> Measurements:
+    """Of a run folder, or of a result of `limbeck.measure`."""
+    if isinstance(run, Path):
+        return read_measurements(run)
+    table = run.columns()
+    whole: dict[str, dict[str, Row]] = {}
+    for cells in zip(*table.values(), strict=True):
+        row = {name: "" if value is None else value for name, value in zip(table, cells, strict=True)}
+        whole.setdefault(row["measure"], {})[row["layer"]] = row
+    words = list(run.plan.vocabulary.words)
+    values: dict[str, dict[str, Floats]] = {}
+    for measure in WORD_MEASURES:
+        found = run.words(measure)
+        if measure == "self_similarity":
+            own, baseline = found.values, found.baseline[:, None]
+        else:  # of the words whose occurrences were kept
+            own, baseline = np.full((2, len(run.layers), len(words)), np.nan)
+            own[:, run.kept_words] = found.values
+            baseline[:, run.kept_words] = np.nan if found.baselines is None else found.baselines
+        values[measure] = {"value": own, "adjusted": own - baseline}
+    text, units = _read_by(run.source)
+    return Measurements(str(run.name), text, units, tuple(run.layers), words, values, whole)
+
+
+def _told(run: Any, name: str) -> str:
+    """What tells a run from another of the same name: its folder, where it has one."""
+    return str(run) if isinstance(run, Path) else name
+
+
+def _read_by(source: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The text and the units that a source's account tells."""
+    text = source.get("corpus_fingerprint") or source.get("fingerprint")
+    return text, source.get("encoder_settings", {}).get("units")
+
+
 def read_measurements(folder: Path) -> Measurements:
     """A run folder's words and layers."""
     account, source = account_of(folder), account_of(folder).get("source", {})
@@ -116,8 +153,8 @@ def read_measurements(folder: Path) -> Measurements:
     arrays["self_similarity_baseline"] = np.broadcast_to(baseline[:, None], arrays["self_similarity"].shape)
     return Measurements(
         name=str(account["name"]),
-        text=source.get("corpus_fingerprint") or source.get("fingerprint"),
-        units=source.get("encoder_settings", {}).get("units"),
+        text=_read_by(source)[0],
+        units=_read_by(source)[1],
         layers=layers,
         words=words["word"][:: len(layers)],
         values={
@@ -210,7 +247,7 @@ def _paired_rows(
 
 def _layer_row(measure: str, pair: tuple[str, str], one: Row, other: Row) -> Row:
     """One number a layer: by both intervals, as if the texts were different; no p where there is none."""
-    part = "adjusted" if one["adjusted"] else "value"
+    part = "adjusted" if one["adjusted"] != "" else "value"
     values = [_number(row[part]) for row in (one, other)]
     difference = values[1] - values[0]
     spreads = [(_number(row["high"]) - _number(row["low"])) / (2 * NORMAL_95) for row in (one, other)]

@@ -18,12 +18,13 @@ from limbeck.distill.wordlist import read_word_list
 from limbeck.distill.x2static.settings import Training
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError, choose
+from limbeck.parameters import takes
 from limbeck.report.training import draw_training
 from limbeck.run.distill_settings import settings_of
 from limbeck.run.distill_subject import Subject
 from limbeck.run.distilling import EVERYTHING, Distillation
 from limbeck.run.folder import RunFolder
-from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_encoder, open_source, refuse_options
+from limbeck.run.sources import CORPUS_OPTIONS, READING, is_static, open_encoder, open_source, refuse_options
 from limbeck.run.steady import steady
 from limbeck.state import write_text
 from limbeck.stream.workers import Workers
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 
+@takes("limbeck.distill:DistillSettings", *READING)
 def distill(
     model: Any = None,
     corpus: Any = None,
@@ -49,6 +51,7 @@ def distill(
     words: Iterable[str] | str | Path | None = None,
     add_words: Iterable[str] | str | Path | None = None,
     vectors: str | Path | None = None,
+    preset: str | None = None,
     out: str | Path | None = None,
     existing: str = "fail",
     tasks: str | Sequence[str] = (),
@@ -66,8 +69,8 @@ def distill(
     add_words  words beside those of the text
     vectors    kept vectors in the place of model and corpus
     tasks, data  names or groups of evaluation tasks to score on, and the folder of their files
-    options    settings of `DistillSettings`, options of the teacher and the text as `limbeck.measure` has them, and for
-               x2static `preset`, see `limbeck.run.distill_settings.with_preset`
+    preset     of x2static, see `limbeck.run.distill_settings.with_preset`
+    options    settings of `DistillSettings`, options of the teacher and the text as `limbeck.measure` has them
 
     One result for each method and layer, by name: "best", "average", or with several layers "average-11", "average-12".
 
@@ -80,7 +83,8 @@ def distill(
     (['black', 'tea'], [3.0, 0.0])
     """
     usual = usual_method(corpus=corpus, words=words, vectors=vectors)
-    settings, rest = settings_of(usual if methods is None else methods, options)
+    given = options if preset is None else options | {"preset": preset}
+    settings, rest = settings_of(usual if methods is None else methods, given)
     subject = open_subject(model, corpus, settings, words=words, add_words=add_words, vectors=vectors, **rest)
     how: dict[str, Any] = {"tasks": tasks, "data": data, "progress": progress}
     with Workers(workers) as processes:
@@ -100,6 +104,7 @@ def usual_method(*, corpus: Any = None, words: Any = None, vectors: Any = None) 
     return "frame" if corpus is None and words is not None else DistillSettings.methods[0]
 
 
+@takes("limbeck.run.distill:distill", "limbeck.distill:DistillSettings", *READING)
 def vectors_for(
     words: Iterable[str] | str | Path, model: Any, corpus: Any = None, *, methods: str | None = None, **options: Any
 ) -> StaticVectors:
@@ -221,8 +226,16 @@ def check_start(name: str, first: str, subject: Subject, settings: DistillSettin
     )
 
 
-def words_in(words: Iterable[str] | str | Path) -> Iterable[str]:
-    return read_word_list(words) if isinstance(words, str | Path) else words
+def words_in(words: Any) -> Iterable[str]:
+    """The words of a list or of a file; whatever else a user gives is refused."""
+    if isinstance(words, str | Path):
+        return read_word_list(words)
+    if isinstance(words, bytes) or not isinstance(words, Iterable):
+        raise UsageError(f"words must be a list of words, or a file of them; got {words!r:.60}.")
+    found = list(words)
+    if wrong := [word for word in found if not isinstance(word, str)]:
+        raise UsageError(f"words must be a list of words, got {wrong[0]!r:.60} in it.")
+    return found
 
 
 def distill_into(

@@ -12,9 +12,10 @@ import numpy as np
 from limbeck.distill.wordlist import tells_case
 from limbeck.encoded import Encoded
 from limbeck.errors import InputError, choose
+from limbeck.parameters import takes
 from limbeck.run.folder import RunFolder
 from limbeck.run.parts import Division, division_of, planned
-from limbeck.run.sources import open_source
+from limbeck.run.sources import READING, open_source
 from limbeck.run.steady import steady
 from limbeck.stream import Choice, Source, run_pass
 from limbeck.stream.checkpoint import PARTS
@@ -57,6 +58,7 @@ class Keeper:
         )
 
 
+@takes(*READING)
 def encode(
     model: Any,
     corpus: Any,

@@ -10,6 +10,7 @@ from typing import Any
 
 from limbeck.encoders.loading import Parts, load_parts, quiet
 from limbeck.errors import LimbeckError
+from limbeck.parameters import takes
 from limbeck.probe.finetuning import Finetuned, FinetuneSettings, Head, TaskData, finetune_model, read_task
 from limbeck.probe.finetuning.data import name_of
 from limbeck.run.folder import RunFolder
@@ -18,6 +19,7 @@ from limbeck.state import write_text
 from limbeck.tables import write_csv
 
 
+@takes("limbeck.encoders.loading:load_parts")
 def finetune(
     model: str | Path | Parts,
     task: str | TaskData,

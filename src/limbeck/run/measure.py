@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 from limbeck.accumulators import Accumulator, Moments, Partition
 from limbeck.corpus import Corpus
 from limbeck.errors import LimbeckError, UsageError
+from limbeck.parameters import takes
 from limbeck.run.explorer import write_explorer
 from limbeck.run.folder import RunFolder
 from limbeck.run.parts import Division, division_of, planned
@@ -29,7 +31,7 @@ from limbeck.run.results import (
 )
 from limbeck.run.sample import sample_table
 from limbeck.run.settings import MeasureSettings, accumulators_for
-from limbeck.run.sources import open_source
+from limbeck.run.sources import READING, open_source
 from limbeck.run.steady import steady
 from limbeck.state import write_text
 from limbeck.stream import Passed, Plan, Source, run_pass
@@ -39,6 +41,7 @@ from limbeck.stream.workers import Workers
 from limbeck.tables import write_csv, write_parquet
 
 
+@takes(*READING)
 def measure(
     model: Any = None,
     corpus: Any = None,
@@ -132,7 +135,7 @@ def measure_source(
             run_pass(source, [again], plan=passed.plan, seed=settings.seed, **how)
             partition = again
     measured = compute(source.name, source.layers, passed.plan, passed.accumulators, settings, partition)
-    return measured, passed
+    return replace(measured, source=source.describe()), passed
 
 
 def identity_for(source: Source, settings: MeasureSettings, division: Division | None = None) -> dict[str, Any]:

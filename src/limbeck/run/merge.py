@@ -14,6 +14,7 @@ import numpy as np
 from limbeck.accumulators import Accumulator, Points
 from limbeck.errors import InputError, UsageError
 from limbeck.extras import need
+from limbeck.parameters import takes
 from limbeck.report.page.sections.words import CLOUDS
 from limbeck.run.explorer import write_explorer
 from limbeck.run.folder import RunFolder
@@ -35,6 +36,7 @@ from limbeck.vectors.writer import DESCRIPTION
 INSTEAD = "encode the parts (`limbeck encode --part K/N`), merge those, and give the result as --vectors"
 
 
+@takes()
 def merge(
     *runs: str | Path,
     out: str | Path,

@@ -13,6 +13,7 @@ from limbeck import __version__
 from limbeck.encoders.layers import TABLE
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError
+from limbeck.parameters import takes
 from limbeck.probe.labelled import read_labelled
 from limbeck.probe.result import Probed
 from limbeck.probe.settings import ProbeSettings, tuple_of
@@ -20,7 +21,7 @@ from limbeck.probe.splits import read_lists, with_sides
 from limbeck.report.probes import draw_probes
 from limbeck.run.folder import RunFolder
 from limbeck.run.probing import Probing
-from limbeck.run.sources import CORPUS_OPTIONS, is_static, open_corpus, open_encoder, refuse_options
+from limbeck.run.sources import CORPUS_OPTIONS, READING, is_static, open_corpus, open_encoder, refuse_options
 from limbeck.run.steady import steady
 from limbeck.state import write_text
 from limbeck.stream.workers import Workers
@@ -34,6 +35,7 @@ NOT_FOR_PROBES = ("context", "targets", "units", "special", "text_unit", "repair
 EVERY_LAYER = f"{TABLE},0--1"
 
 
+@takes("limbeck.probe.settings:ProbeSettings", *READING)
 def probe(
     model: Any,
     data: Any = "sample",

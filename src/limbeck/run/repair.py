@@ -18,6 +18,7 @@ from limbeck.encoders.layers import TABLE
 from limbeck.encoders.table import ZERO
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
 from limbeck.measures.result import Result
+from limbeck.parameters import check_fields, takes
 from limbeck.repair.files import describe, fingerprint_of, load, read_about
 from limbeck.repair.fitting import fit_matrix, fit_source
 from limbeck.repair.folders import FOLDER, save_repairs
@@ -29,7 +30,7 @@ from limbeck.run.local import local_table
 from limbeck.run.measure import check_same, measure_source, save, versions
 from limbeck.run.results import Measured
 from limbeck.run.settings import MeasureSettings
-from limbeck.run.sources import is_static, open_source, refuse_options
+from limbeck.run.sources import READING, is_static, open_source, refuse_options
 from limbeck.run.space import space_tables
 from limbeck.run.table import load_table, open_table, save_like
 from limbeck.shown import Tabular
@@ -57,6 +58,11 @@ class RepairSettings:
     weights: str = "uniform"
     local_points: int = 10_000
     measure: MeasureSettings = field(default_factory=MeasureSettings)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.local_points < 0:
+            raise UsageError(f"local_points must be 0 or more, got {self.local_points}.")
 
     def make(self) -> Any:
         """The repair, not fitted."""
@@ -151,6 +157,7 @@ def open_subject(
     return Subject(open_table(table, name, whole=whole, device=where), table, model if named else "", alone=True)
 
 
+@takes(*READING)
 def repair(
     model: Any = None,
     corpus: Any = None,

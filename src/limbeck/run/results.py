@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ class Measured(Tabular):
     dimensions: dict[str, Floats]  # share, low, high, mean, variance: (layers, d) each
     moments: Moments
     points: Points
+    source: Mapping[str, object] = field(default_factory=dict)  # where the vectors came from
 
     def __getitem__(self, measure: str) -> Result:
         return self.results[measure]

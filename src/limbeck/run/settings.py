@@ -19,6 +19,8 @@ from limbeck.accumulators import (
     WordSums,
 )
 from limbeck.accumulators.reservoir import SPILL_BYTES
+from limbeck.errors import UsageError
+from limbeck.parameters import check_fields
 from limbeck.run.presets import Preset, preset_named
 from limbeck.stream import Choice, Plan
 from limbeck.stream.checkpoint import MOST_PARTS
@@ -45,6 +47,18 @@ class MeasureSettings:
     points: int = 50_000
     two_pass: bool = False
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, least in (
+            ("min_contexts", 1),
+            ("max_words", 1),
+            ("mev_words", 0),
+            ("max_contexts", 1),
+            ("points", 1),
+        ):
+            if (value := getattr(self, name)) < least:
+                raise UsageError(f"{name} must be at least {least}, got {value}.")
 
     @property
     def rules(self) -> Preset:

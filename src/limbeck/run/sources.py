@@ -8,11 +8,13 @@ from typing import Any
 from limbeck.corpus import Corpus
 from limbeck.encoders import FunctionEncoder, TableEncoder, load_encoder
 from limbeck.encoders.huggingface import choose_device
+from limbeck.encoders.loading import LOADABLE, kind_of, loaded_encoder
 from limbeck.encoders.miniatures import is_miniature
 from limbeck.encoders.preparer import UNITS
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import UsageError, choose
+from limbeck.errors import InputError, UsageError, choose
 from limbeck.remote import brought
+from limbeck.run.given import corpus_in_memory, names_something
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
 from limbeck.vectors import OccurrenceVectors, StaticVectors
@@ -21,6 +23,11 @@ from limbeck.vectors.spacy_folders import is_spacy
 
 #: options of a corpus; all others are the encoder's
 CORPUS_OPTIONS = ("format", "language", "lowercase", "characters", "paragraphs", "columns", "cells", "encoding")
+#: what takes the options of the model and the text, see `limbeck.parameters.takes`
+READING = (
+    "limbeck.run.sources:open_source", "limbeck.corpus:Corpus", "limbeck.encoders:load_encoder",
+    "limbeck.encoders:HuggingFaceEncoder", "limbeck.encoders:ElmoEncoder",
+)  # fmt: skip
 DEFAULT_BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
 
 
@@ -81,22 +88,28 @@ def repaired(source: Source, repair: Any) -> Source:
 
 
 def open_corpus(corpus: Any, **options: Any) -> Corpus:
-    """A Corpus from a path or "sample", several paths, or sentences in memory."""
+    """A Corpus from a path or "sample", several paths, or what is in memory: texts, sentences or rows."""
     if isinstance(corpus, Corpus):
         refuse_options(options, "a Corpus that is open already")
         return corpus
-    several = isinstance(corpus, list | tuple) and bool(corpus) and all(isinstance(part, str | Path) for part in corpus)
-    if isinstance(corpus, str | Path) or several:
-        return Corpus(corpus, **options)
-    return Corpus.from_sentences(corpus, **options)
+    if not isinstance(corpus, str | Path):
+        return corpus_in_memory(corpus, **options)
+    if isinstance(corpus, str) and any(map(str.isspace, corpus)) and not names_something(corpus):
+        raise InputError(
+            f"{' '.join(corpus.split())[:60]}: there is no such file or folder: check the path; a text itself is "
+            "given in a list, [text]."
+        )
+    return Corpus(corpus, **options)
 
 
 def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None = None, **options: Any) -> Encoder:
-    """An Encoder from a name, a folder, a file of static vectors, StaticVectors, or a function.
+    """An Encoder from a name, a folder, a model that is loaded already, static vectors or a function.
 
     Units are a model's to choose: static vectors and functions know words alone, an Encoder has been told.
     """
     choose(units, UNITS, what="units")
+    if isinstance(model, str | Path) and not str(model):
+        raise UsageError("a model's name or folder is needed, got none.")
     if isinstance(model, str | Path) and not is_static(model):
         return load_encoder(model, units=units, batch_tokens=batch_tokens, **options)
     if isinstance(model, str | Path | StaticVectors):
@@ -105,9 +118,14 @@ def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None =
         if isinstance(model, StaticVectors):
             return TableEncoder(model, device=device)
         return TableEncoder(StaticVectors.load(model), name=Path(model).name, device=device)
-    refuse_options(options, "an encoder of your own")
     if isinstance(model, Encoder):
+        refuse_options(options, "an encoder of your own")
         return model
+    if (loaded := loaded_encoder(model, units=units, batch_tokens=batch_tokens, **options)) is not None:
+        return loaded
+    if not callable(model) or hasattr(model, "named_modules"):  # a module of torch reads tensors, no texts
+        raise UsageError(f"{LOADABLE}; got {kind_of(model)}.")
+    refuse_options(options, "an encoder of your own")
     return FunctionEncoder(model, name=getattr(model, "__name__", "function"))
 
 

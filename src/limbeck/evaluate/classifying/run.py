@@ -14,6 +14,7 @@ from limbeck.evaluate.classifying.result import Classified
 from limbeck.evaluate.classifying.scores import score
 from limbeck.evaluate.classifying.task import ClassifySet, ClassifyTask
 from limbeck.evaluate.significance import DRAWS
+from limbeck.parameters import takes
 from limbeck.seeds import generator_for
 
 if TYPE_CHECKING:  # torch loads when something is classified, not before
@@ -45,6 +46,7 @@ def published_repairs(encoder: Encoder, *, rows: int = ENOUGH) -> dict[str, Repa
     return {"baseline": None, "global": AllButTheTop(whole), "cluster": ClusterRemoval(clusters, each)}
 
 
+@takes()
 def classify(
     task: ClassifyTask | ClassifySet,
     encoder: Encoder,

@@ -17,6 +17,7 @@ from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.huggingface import HuggingFaceEncoder, choose_batch_tokens
 from limbeck.encoders.loading import Parts, load_parts
 from limbeck.errors import UsageError, choose
+from limbeck.parameters import check_fields
 from limbeck.probe.attention import AttentionSimilarity, attention_similarity
 from limbeck.probe.finetuning.checkpoint import Checkpoint
 from limbeck.probe.finetuning.data import TaskData
@@ -79,6 +80,9 @@ class FinetuneSettings:
     attention_texts: int = 200
     pieces: int | None = None
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def check(self) -> None:
         """Refuse what cannot be done, before anything is loaded."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from limbeck import __version__
 from limbeck.errors import LimbeckError, choose
+from limbeck.parameters import takes
 from limbeck.places import check_file
 from limbeck.report.page.folders import Folder, find_folders, tells_command
 from limbeck.report.page.packing import Pack
@@ -18,6 +19,7 @@ NAME = "report.html"
 MOST_BYTES = 25_000_000
 
 
+@takes()
 def report(*runs: str | Path, out: str | Path = NAME, title: str | None = None, existing: str = "replace") -> Path:
     """Write one page with all the runs side by side, and return its path.
 
