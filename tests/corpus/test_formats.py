@@ -128,12 +128,59 @@ def test_json_lines(tmp_path: Path) -> None:
         ('{"words": "abc"}', r"t\.jsonl:2: .*must be a list"),
         ('{"words": ["a", ""]}', r"t\.jsonl:2: .*not empty"),
         ('{"words": ["a"], "labels": {"1": {"x": "y"}}}', r"t\.jsonl:2: .*from 0 to 0, got 1"),
-        ('{"words": ["a"], "labels": [1]}', r"t\.jsonl:2: .*labels must be"),
+        ('{"words": ["a"], "labels": [1, 2]}', r"t\.jsonl:2: .*labels must be"),
     ],
 )
 def test_broken_json_lines(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         list(corpus(tmp_path, '{"words": ["fine"]}\n' + line + "\n", "t.jsonl"))
+
+
+TAGGED = [
+    {"id": "0", "tokens": ["EU", "rejects", "it"], "ner_tags": [3, 0, None], "pos_tags": ["NNP", "VBZ", "PRP"]},
+    {"id": "1", "tokens": ["No", "call"], "ner_tags": [0, 0], "pos_tags": ["of another length"]},
+]
+
+
+def test_tokens_with_lists_of_labels(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in TAGGED))
+    first, second = Corpus(file)
+    assert (first.words, second.words) == (("EU", "rejects", "it"), ("No", "call"))
+    assert first.document == second.document  # as lists of words are put together
+    assert first.labels == {
+        0: {"ner_tags": "3", "pos_tags": "NNP"}, 1: {"ner_tags": "0", "pos_tags": "VBZ"}, 2: {"pos_tags": "PRP"}
+    }  # fmt: skip
+    assert second.labels == {0: {"ner_tags": "0"}, 1: {"ner_tags": "0"}}
+    assert [s.labels for s in Corpus.from_texts(TAGGED)] == [first.labels, second.labels]
+
+
+def test_json_lines_of_named_columns(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    rows = [{"title": "A bank.", "body": ["It", "lends"], "text": "not read"}, {"title": None, "body": ["So", "what"]}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = list(Corpus(file, columns=["title", "body"]))
+    assert [s.words for s in found] == [("A", "bank", "."), ("It", "lends"), ("So", "what")]
+    assert found[0].paragraph < found[1].paragraph
+    assert [s.words for s in Corpus(file, columns="body")] == [("It", "lends"), ("So", "what")]
+    with pytest.raises(InputError, match="'missing'"):
+        list(Corpus(file, columns="missing"))
+
+
+def test_parquet_of_tokens_names_the_classes_of_its_labels(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    names = ["O", "B-PER", "I-PER", "B-ORG"]
+    for kind in ({"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}, [{"names": names}]):
+        told = json.dumps({"info": {"features": {"ner_tags": kind}}})
+        table = pa.table({name: [row[name] for row in TAGGED] for name in TAGGED[0]})
+        pq.write_table(table.replace_schema_metadata({"huggingface": told}), tmp_path / "t.parquet")
+        first, second = Corpus(tmp_path / "t.parquet")
+        assert first.words == ("EU", "rejects", "it")
+        assert first.labels[0] == {"ner_tags": "B-ORG", "pos_tags": "NNP"}
+        assert second.labels == {0: {"ner_tags": "O"}, 1: {"ner_tags": "O"}}
+    pq.write_table(table.drop_columns("ner_tags"), tmp_path / "t.parquet")
+    assert next(iter(Corpus(tmp_path / "t.parquet"))).labels[0] == {"pos_tags": "NNP"}
 
 
 def test_parquet(tmp_path: Path) -> None:

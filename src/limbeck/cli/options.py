@@ -60,7 +60,7 @@ def add_corpus_options(parser: argparse.ArgumentParser) -> None:
         help="auto (default), words (one sentence a line), prose, tsv, jsonl, parquet, conllu, semcor, wikipse",
     )
     group.add_argument("--paragraphs", help="of prose: lines (default) or blocks (hard-wrapped text)")
-    group.add_argument("--columns", metavar="A,B", help="of tsv and parquet: names, or numbers from 1")
+    group.add_argument("--columns", metavar="A,B", help="of tsv, parquet and jsonl: names, of tsv also numbers from 1")
     group.add_argument("--cells", help="of tsv: each cell is a sentence (default) or prose")
     group.add_argument("--encoding", help="of the files (default: utf-8)")
     group.add_argument("--language", help="whose rules split words and sentences (default: en)")

@@ -55,7 +55,7 @@ def make_format(name: str, settings: Settings) -> Format | FileFormat:
         case "tsv":
             return Table(s.columns, s.cells, s.language, s.characters)
         case "jsonl":
-            return JsonLines(s.language, s.characters, s.paragraphs)
+            return JsonLines(s.language, s.characters, s.paragraphs, s.columns)
         case "parquet":
             return Parquet(s.columns, s.language, s.characters, s.paragraphs)
         case "conllu":

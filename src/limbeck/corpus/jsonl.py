@@ -15,6 +15,9 @@ from limbeck.corpus.units import NO_LABELS, Labels, Sentence
 from limbeck.errors import InputError
 
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  #: in JSON, the beginning of a pair or half of one
+WORDS = ("words", "tokens")  #: keys of lists of words; a "text" goes before "tokens", which may be made of it
+LABELS = ("labels", "tags", "ner", "pos", "upos", "xpos", "chunk", "lemmas", "deprel")  #: lists of labels, one a word
+LABEL_ENDINGS = ("_tags", "_labels")
 LABELS_IN_SHORT = ("lemma", "span", "split")  #: labels that may stand beside "index" and "label"
 
 
@@ -24,8 +27,12 @@ class JsonLines:
 
     {"words": ["a", "word"], "labels": {"1": {"sense": "x"}}, "glued": [0], "document": "d1", "paragraph": "p1"}
     {"words": ["a", "word"], "index": 1, "label": "x", "lemma": "word"}
+    {"tokens": ["a", "word"], "ner_tags": [0, 3]}
     {"text": "Running text.", "document": "d1"}
 
+    "words" and "tokens" are the same. Beside them a list as long whose key is in `LABELS`, or ends as `LABEL_ENDINGS`
+    say, has a label for each word: its layer is called by the key. `columns` names the keys that hold text or words
+    instead; several of a line are paragraphs.
     "index" and "label" are one labelled word in short: its label "class", with "lemma", "span" and "split" beside it
     where they are given. A label that is null is not there; where "label" is null, the word has none at all. All keys
     but the first are optional. Consecutive lines of one "document" make a document; without that key each text is one,
@@ -35,6 +42,7 @@ class JsonLines:
     language: str = "en"
     characters: bool = False
     paragraphs: Paragraphs = "lines"
+    columns: Sequence[str] = ()
 
     def divide(self, stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[int, tuple[str, ...]]]:
         group, size = list[str](), 0
@@ -55,14 +63,29 @@ class JsonLines:
         if group:
             yield first, tuple(group)
 
-    @staticmethod
-    def _kind(line: str, source: str, number: int) -> tuple[str, Any]:
+    def _kind(self, line: str, source: str, number: int) -> tuple[str, Any]:
         """What a line belongs to. It is parsed here only if a document may be named in it: dividing must be cheap."""
         if '"document"' in line:
             document = parse_object(line, source, number).get("document")
             if document is not None:
                 return "document", document
-        return ("words" if '"words"' in line else "text"), None
+        if self.columns or ('"tokens"' in line and ('"text"' in line or '"words"' in line)):
+            parts = self._parts(parse_object(line, source, number), source, number)
+            return ("words" if parts and isinstance(parts[0][1], list) else "text"), None
+        return ("words" if any(f'"{key}"' in line for key in WORDS) else "text"), None
+
+    def _parts(self, item: Mapping[str, Any], source: str, number: int) -> list[tuple[str, Any]]:
+        """The keys of a line that hold text or words, with what they hold; null is nothing."""
+        keys = self.columns
+        if not keys:
+            usual = [key for key in ("words", "text", "tokens") if key in item]
+            keys = ["tokens"] if usual[:1] == ["text"] and item["text"] is None and "tokens" in item else usual[:1]
+        kinds: Any = str | list | None if self.columns else str | None
+        wrong = [key for key in keys if not isinstance(item.get(key, 0), kinds)]
+        if wrong and self.columns:
+            told = f"must have {wrong[0]!r}, a text or a list of words, as --columns says, got {_keys(item)}"
+            raise InputError.at(source, number, told)
+        return [(key, item[key]) for key in keys if item[key] is not None and (key != "text" or key not in wrong)]
 
     def parse(self, document: RawDocument) -> Iterable[Sentence]:
         index = paragraph = 0
@@ -71,27 +94,32 @@ class JsonLines:
             item = parse_object(line, document.source, number)
             if SURROGATE.search(line):
                 refuse_half_characters(item, document.source, number)
-            if "words" in item:
+            parts = self._parts(item, document.source, number)
+            if not parts and not self.columns:
+                raise InputError.at(
+                    document.source,
+                    number,
+                    'must have "words" or "tokens" (a list) or "text" (a string), or --columns that name others, got '
+                    + _keys(item),
+                )
+            for place, (key, found) in enumerate(parts):
+                if isinstance(found, str) and (self.columns or key == "text"):
+                    if index:
+                        paragraph += 1
+                    splitter = splitter_for(self.language, characters=self.characters)
+                    for part in paragraphs_of(found.split("\n"), self.paragraphs):
+                        for words, glued in splitter.sentences(part):
+                            yield Sentence(words, document.number, paragraph, index, glued=glued)
+                            index += 1
+                        paragraph += 1
+                    continue
                 value = item.get("paragraph")
-                if index and value != last:
+                if index and (value != last or place):
                     paragraph += 1
                 last = value
-                words, labels, glued = _checked(item, document.source, number)
+                words, labels, glued = _checked(item, key, document.source, number)
                 yield Sentence(words, document.number, paragraph, index, labels, glued)
                 index += 1
-            elif isinstance(text := item.get("text"), str):
-                if index:
-                    paragraph += 1
-                splitter = splitter_for(self.language, characters=self.characters)
-                for part in paragraphs_of(text.split("\n"), self.paragraphs):
-                    for words, glued in splitter.sentences(part):
-                        yield Sentence(words, document.number, paragraph, index, glued=glued)
-                        index += 1
-                    paragraph += 1
-            else:
-                raise InputError.at(
-                    document.source, number, 'must have "words" (a list) or "text" (a string), got ' + _keys(item)
-                )
 
 
 def parse_object(line: str, source: str, number: int) -> dict[str, Any]:
@@ -126,13 +154,35 @@ def _keys(item: Mapping[str, Any]) -> str:
     return f"the keys {', '.join(map(repr, item))}: rename them." if item else "no keys: remove the line."
 
 
-def _checked(item: Mapping[str, Any], source: str, number: int) -> tuple[tuple[str, ...], Labels, frozenset[int]]:
+def is_label(name: str) -> bool:
+    """Whether a list by this name, beside a list of words, has a label for each of them."""
+    return name in LABELS or name.endswith(LABEL_ENDINGS)
+
+
+def _listed(item: Mapping[str, Any], words: Sequence[str], key: str) -> dict[int, dict[str, str]]:
+    """Labels from lists as long as that of the words."""
+    found: dict[int, dict[str, str]] = {}
+    for layer, values in item.items():
+        if layer != key and is_label(layer) and isinstance(values, list) and len(values) == len(words):
+            for index, value in enumerate(values):
+                if told := _values({layer: value}):
+                    found.setdefault(index, {}).update(told)
+    return found
+
+
+def _checked(
+    item: Mapping[str, Any], key: str, source: str, number: int
+) -> tuple[tuple[str, ...], Labels, frozenset[int]]:
     """Words, labels and glued words of an object, each of the right type and in range."""
-    words = item["words"]
+    words = item[key]
     if not isinstance(words, list) or not all(isinstance(w, str) and w and not w.isspace() for w in words):
-        raise InputError.at(source, number, '"words" must be a list of words that are not empty: mend the line.')
+        raise InputError.at(source, number, f'"{key}" must be a list of words that are not empty: mend the line.')
     try:
-        labels = {_index(index): _values(layers) for index, layers in (item.get("labels") or {}).items()}
+        labels = _listed(item, words, key)
+        by_index = item.get("labels") or {}
+        if not isinstance(by_index, list) or len(by_index) != len(words):
+            for at, layers in by_index.items():
+                labels[_index(at)] = labels.get(_index(at), {}) | _values(layers)
         if item.get("label") is not None:
             own = _values({"class": item["label"], **{key: item.get(key) for key in LABELS_IN_SHORT}})
             index = _index(item["index"])
