@@ -9,6 +9,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import limbeck as lb
@@ -131,9 +132,22 @@ def test_the_two_projections_differ_by_a_constant() -> None:
     assert np.abs(both[0] - both[1]).max() > 1.0
 
 
+@pytest.mark.parametrize("components", [7, 8, 500])
+def test_no_repair_takes_away_all_dimensions(components: int) -> None:
+    chain = make_pipeline(Center(), AllButTheTop(components))
+    for fit in (
+        AllButTheTop(components).fit,
+        AllButTheTop(components, projection="uncentered").partial_fit,
+        lambda x: AllButTheTop(components).fit(torch.from_numpy(x)),
+        chain.fit,
+    ):
+        with pytest.raises(LimbeckError, match="fewer than the 7 dimensions"):
+            fit(X)
+
+
 def test_components_by_default_and_at_most() -> None:
     assert [AllButTheTop().fit(made(9, d)).components_.shape[0] for d in (1, 100, 101)] == [1, 1, 2]
-    assert AllButTheTop(50).fit(X).components_.shape == (7, 7)
+    assert AllButTheTop(6).fit(X).components_.shape == (6, 7)
     assert_allclose(AllButTheTop(0).fit(X).transform(NEW), Center().fit(X).transform(NEW), atol=1e-12)
     three = AllButTheTop(6).fit(X[:4])  # four points have three directions
     assert (three.variances_ > 0).sum() == 3

@@ -8,7 +8,7 @@ import torch
 
 from limbeck.errors import choose
 from limbeck.repair.center import Summed
-from limbeck.repair.repair import Learned, check_whole
+from limbeck.repair.repair import Learned, check_below, check_whole
 from limbeck.repair.sums import principal
 
 PROJECTIONS = ("centered", "uncentered")
@@ -22,7 +22,8 @@ class AllButTheTop(Summed):
     projection   "centered" projects x − μ (Biš et al., Eq. 11); "uncentered" projects x itself, as in the original.
                  They differ by the constant vector Σ_j u_j u_jᵀμ (docs/fidelity.md §5.5)
 
-    Of fewer directions with variance than D, all are removed and no other.
+    D must be below d, else nothing but rounding would be left. Of fewer directions with variance than D, all are
+    removed and no other.
     """
 
     form = "full"
@@ -35,7 +36,7 @@ class AllButTheTop(Summed):
     def begin(self, dim: int) -> None:
         choose(self.projection, PROJECTIONS, what="projection")
         count = -(-dim // 100) if self.components is None else check_whole("components", self.components, least=0)
-        self._count = min(count, dim)
+        self._count = check_below(count, dim)
         super().begin(dim)
 
     def learn(self) -> Learned:

@@ -273,6 +273,16 @@ def chain_of(repair: Any) -> list[tuple[str, Repair]]:
     return kept
 
 
+def check_below(components: int, dim: int) -> int:
+    """How many components are removed: where it were all dimensions, nothing but rounding would be left of vectors."""
+    if components >= dim > 1:
+        raise LimbeckError(
+            f"components must be fewer than the {dim} dimensions of the vectors, got {components}: nothing but "
+            "rounding would be left of them, remove fewer."
+        )
+    return min(components, dim)
+
+
 def check_whole(name: str, value: Any, *, least: int) -> int:
     """A parameter that must be a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
