@@ -262,7 +262,7 @@ def test_npz_with_contexts_apart_and_as_strings(tmp_path: Path, small_blocks: No
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"x": np.ones((2, 2))}, "'vectors' is needed, got x"),
+        ({"x": np.ones((2, 2)), "y": np.ones((2, 2))}, "'vectors' is needed, got x, y"),
         ({"vectors": np.ones(3)}, "got shape"),
         ({"vectors": np.ones((3, 2)), "words": np.array(["a"])}, "1 words and 3 vectors"),
         ({"vectors": np.ones((3, 2)), "sentences": np.arange(2)}, "sentences must be one"),

@@ -195,13 +195,14 @@ def check(options: argparse.Namespace) -> None:
 def analyze(model: str | None, options: argparse.Namespace, workers: Workers) -> Analysis:
     """One analysis of one model."""
     from limbeck.analyze import clusters_of, frequency_of, pairs_of, structure_of, tense_of
-    from limbeck.run.sources import CORPUS_OPTIONS, open_corpus, open_encoder, open_source
+    from limbeck.run.sources import CORPUS_OPTIONS, need_words, open_corpus, open_encoder, open_source
     from limbeck.stream import TextSource
     from limbeck.stream.run import choose_unit
 
     common: dict[str, Any] = {"workers": workers, "progress": not options.quiet}
     if options.vectors is not None:
-        source = open_source(vectors=options.vectors, **({"device": options.device} if options.device else {}))
+        where = {"device": options.device} if options.device else {}
+        source = need_words(open_source(vectors=options.vectors, **where))
         told = source.describe()
         settings = settings_of(options, source.name, told.get("model_fingerprint"), told.get("kept_from"))
         if options.what == "frequency":

@@ -56,7 +56,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     add_model_options(parser, several=True)
     add_corpus_options(parser)
-    parser.add_argument("--vectors", metavar="V", help="kept vectors in the place of --model and --corpus")
+    parser.add_argument(
+        "--vectors",
+        metavar="V",
+        help="kept vectors in the place of --model and --corpus, or an array of embeddings (.npy)",
+    )
     add_repair_option(parser)
     add_part_options(parser)
     group = parser.add_argument_group("a text of its own, for `limbeck merge`")
@@ -233,7 +237,7 @@ def foresee(model: str | None, settings: MeasureSettings, options: argparse.Name
             workers=workers,
             progress=not options.quiet,
         )
-        check_enough(plan, settings)
+        check_enough(plan, settings, source)
         print(describe(plan))
         speed = words_a_second(source, plan, workers=workers)
     passes = 2 if settings.two_pass else 1

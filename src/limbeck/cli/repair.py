@@ -71,7 +71,11 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     add_model_options(parser, several=False)
     add_corpus_options(parser)
-    parser.add_argument("--vectors", metavar="V", help="kept vectors in the place of --model and --corpus")
+    parser.add_argument(
+        "--vectors",
+        metavar="V",
+        help="kept vectors in the place of --model and --corpus, or an array of embeddings (.npy)",
+    )
     add_pass_options(parser)
     add_measure_options(parser)
     return parser
@@ -154,7 +158,7 @@ def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
             workers=workers,
             progress=not options.quiet,
         )
-        check_enough(plan, measure)
+        check_enough(plan, measure, subject.source)
         speed = words_a_second(subject.source, plan, workers=workers)
     for line in foreseen(subject, plan, settings):
         print(line)

@@ -39,8 +39,9 @@ def print_summary(measured: Measured, passed: Passed, target: Path) -> None:
     console.print(table)
     most, least = measured.extremes()
     add("runs", facts_of(measured, passed, target))
-    console.print(f"most contextual words:  {' '.join(most)}", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"least contextual words: {' '.join(least)}", markup=False, highlight=False, soft_wrap=True)
+    for what, words in (("most contextual words: ", most), ("least contextual words:", least)):
+        if words:
+            console.print(f"{what} {' '.join(words)}", markup=False, highlight=False, soft_wrap=True)
     left_out = passed.plan.dropped | passed.dropped
     if left_out:
         told = ", ".join(f"{reason} {number:,}" for reason, number in left_out.items())

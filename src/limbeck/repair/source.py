@@ -62,6 +62,11 @@ class RepairedSource:
         return self.source.dim
 
     @property
+    def wordless(self) -> bool:
+        """Whether rows have no words."""
+        return bool(getattr(self.source, "wordless", False))
+
+    @property
     def device(self) -> str:
         return device_of(self.source)
 

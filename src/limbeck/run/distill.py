@@ -24,7 +24,15 @@ from limbeck.run.distill_settings import settings_of
 from limbeck.run.distill_subject import Subject
 from limbeck.run.distilling import EVERYTHING, Distillation
 from limbeck.run.folder import RunFolder
-from limbeck.run.sources import CORPUS_OPTIONS, READING, is_static, open_encoder, open_source, refuse_options
+from limbeck.run.sources import (
+    CORPUS_OPTIONS,
+    READING,
+    is_static,
+    need_words,
+    open_encoder,
+    open_source,
+    refuse_options,
+)
 from limbeck.run.steady import steady
 from limbeck.state import write_text
 from limbeck.stream.workers import Workers
@@ -150,7 +158,7 @@ def open_subject(
     if vectors is not None:
         check_without_teacher(settings)
     if corpus is not None or vectors is not None or model is None:
-        source = open_source(model, corpus, vectors=vectors, **options)
+        source = need_words(open_source(model, corpus, vectors=vectors, **options))
         encoder: Encoder | None = getattr(source, "encoder", None)
         return checked(Subject(source, encoder, only, also, str(model) if named else ""), settings)
     reading = [name for name in settings.methods if METHODS[name].alone is None]

@@ -46,7 +46,7 @@ def measure(
     model: Any = None,
     corpus: Any = None,
     *,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     out: str | Path | None = None,
     existing: str = "fail",
     settings: MeasureSettings | None = None,
@@ -62,7 +62,8 @@ def measure(
 
     model    a name or folder, an Encoder, StaticVectors, or a function of texts
     corpus   a path, a Corpus, or a list of sentences (lists of words)
-    vectors  kept vectors in the place of model and corpus
+    vectors  kept vectors in the place of model and corpus; or an array (n, d) or (layers, n, d), whose rows have no
+             words: what needs words is not defined then
     part, plan_of, vocabulary  of a run that is to be merged with others, see `limbeck.run.parts`
     options  of the encoder and the pass: device, dtype, layers, pooling, text_unit, batch_tokens, …
 
@@ -112,7 +113,7 @@ def measure_source(
     chosen: dict[str, Any] = {"choice": settings.choice, "deduplicate": settings.rules.deduplicate}
 
     def enough(plan: Plan) -> None:
-        check_enough(plan, settings)
+        check_enough(plan, settings, source)
 
     def prepare(plan: Plan) -> list[Accumulator]:
         if on_plan is not None:
@@ -149,9 +150,9 @@ def identity_for(source: Source, settings: MeasureSettings, division: Division |
     )
 
 
-def check_enough(plan: Plan, settings: MeasureSettings) -> None:
-    """A run without a single word to follow would be a table of holes."""
-    if not len(plan.vocabulary):
+def check_enough(plan: Plan, settings: MeasureSettings, source: object = None) -> None:
+    """A run without a single word to follow would be a table of holes, unless nobody has asked for words."""
+    if not len(plan.vocabulary) and not getattr(source, "wordless", False):
         raise LimbeckError(
             f"at least one word must occur in {settings.min_contexts} different texts; of {plan.types:,} words in "
             f"{plan.texts:,} texts none does: lower --min-contexts or give more text."

@@ -36,10 +36,11 @@ from limbeck.run.table import load_table, open_table, save_like
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
 from limbeck.state import write_text
-from limbeck.stream import Passed, Plan, Source
+from limbeck.stream import Passed, Plan, Source, VectorSource
 from limbeck.stream.workers import Workers
 from limbeck.tables import write_csv, write_parquet
 from limbeck.vectors import StaticVectors
+from limbeck.vectors.plain import is_array, write_repaired
 
 WEIGHTS = ("uniform", "frequency")
 BEFORE, AFTER = "before", "after"
@@ -136,11 +137,9 @@ class Subject:
         return {ZERO: zero} if zero else {}
 
 
-def open_subject(
-    model: Any = None, corpus: Any = None, *, vectors: str | Path | None = None, **options: Any
-) -> Subject:
+def open_subject(model: Any = None, corpus: Any = None, *, vectors: Any = None, **options: Any) -> Subject:
     """Model and text, kept vectors, or a table of vectors by itself: static vectors, or a model with layers="table"."""
-    if vectors is not None or corpus is not None or model is None:
+    if vectors is not None or corpus is not None or model is None or is_array(model):
         source = open_source(model, corpus, vectors=vectors, **options)
         static = isinstance(model, str | Path) and is_static(model)
         return Subject(source, load_table(model) if static else None, model if static else "")
@@ -164,7 +163,7 @@ def repair(
     *,
     method: str,
     out: str | Path,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     counts: Mapping[str, int] | str | Path | None = None,
     existing: str = "fail",
     settings: RepairSettings | None = None,
@@ -239,6 +238,8 @@ def repair_subject(
     if subject.table is not None:
         made = repaired_table(subject.table, repairs[source.layers[0]])
         told["vectors"] = save_like(made, subject.path or source.name, target / "vectors").relative_to(target)
+    elif isinstance(source, VectorSource) and source.wordless:
+        told["vectors"] = write_repaired(source.kept, repairs, target / "vectors").relative_to(target)
     write_text(target / "run.json", json.dumps(told, indent=2, default=str) + "\n")
     if draw is not None:
         draw(target)
@@ -261,7 +262,7 @@ def known_counts(
         )
     if counts is not None:
         return read_counts(counts) if isinstance(counts, str | Path) else counts
-    if subject.alone:
+    if subject.alone or getattr(subject.source, "wordless", False):
         return None
     deduplicate = settings.measure.rules.deduplicate
     return count_words(subject.source, deduplicate=deduplicate, workers=workers, progress=progress)

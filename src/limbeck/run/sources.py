@@ -17,8 +17,10 @@ from limbeck.remote import brought
 from limbeck.run.given import corpus_in_memory, names_something
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
+from limbeck.stream.sources import NO_WORDS
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 from limbeck.vectors.folders import refuse_several
+from limbeck.vectors.plain import IN_MEMORY, in_memory, is_array
 from limbeck.vectors.spacy_folders import is_spacy
 
 #: options of a corpus; all others are the encoder's
@@ -35,7 +37,7 @@ def open_source(
     model: Any = None,
     corpus: Any = None,
     *,
-    vectors: str | Path | None = None,
+    vectors: Any = None,
     text_unit: str = "sentence",
     batch_tokens: int | None = None,
     units: str | None = None,
@@ -55,13 +57,20 @@ def open_source(
         own: dict[str, Any] = {"text_unit": text_unit, "batch_tokens": batch_tokens}
         own |= {"units": units, "preset_units": preset_units, "first_document": first_document}
         return repaired(open_source(model, corpus, vectors=vectors, **own, **options), repair)
+    if corpus is None and vectors is None and is_array(model):
+        model, vectors = None, model
     if vectors is not None:
         if model is not None or corpus is not None:
             raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
         device = options.pop("device", "auto")
         refuse_options(options | ({"first_document": first_document} if first_document else {}), "kept vectors")
         where = "cpu" if device == "auto" else str(choose_device(device))
-        return VectorSource(OccurrenceVectors.load(vectors), str(vectors), where)
+        if isinstance(vectors, str | Path):
+            return VectorSource(OccurrenceVectors.load(vectors), str(vectors), where)
+        kept = in_memory(vectors) if is_array(vectors) else vectors
+        if not isinstance(kept, OccurrenceVectors):
+            raise UsageError(f"vectors are a file or folder of kept ones, or an array; got {kind_of(vectors)}.")
+        return VectorSource(kept, IN_MEMORY, where)
     if model is None or corpus is None:
         raise UsageError("a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).")
     corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
@@ -75,6 +84,13 @@ def open_source(
         raise UsageError(f"units are {encoder.units} for {encoder.name}, which has no {units}: leave --units out.")
     budget = batch_tokens or getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
     return TextSource(text, encoder, choose_unit(text_unit), int(budget))
+
+
+def need_words(source: Source) -> Source:
+    """The source, if its rows have words."""
+    if getattr(source, "wordless", False):
+        raise InputError(NO_WORDS.format(getattr(source, "path", source.name)))
+    return source
 
 
 def repaired(source: Source, repair: Any) -> Source:

@@ -26,6 +26,8 @@ from limbeck.stream.workers import Workers
 from limbeck.vectors import OccurrenceVectors
 from limbeck.vectors.blocks import Identities
 
+NO_WORDS = "{}: every vector needs its word here, none has one: save both, numpy.savez(NAME, words=…, vectors=…)."
+
 
 class Source(Protocol):
     """Anything that gives occurrences with vectors."""
@@ -139,6 +141,11 @@ class VectorSource:
     def dim(self) -> int:
         return self.kept.dim
 
+    @property
+    def wordless(self) -> bool:
+        """Whether rows have no words: an array by itself."""
+        return self.kept.wordless
+
     def describe(self) -> dict[str, object]:
         return {
             "vectors": self.path,
@@ -151,8 +158,8 @@ class VectorSource:
     def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
         for number in range(self.kept.shards):
             rows = self.kept.strings_of(number)
-            if not any(rows.strings):
-                raise InputError(f"{self.path}: every vector needs its word, none has one: add `words` to the file.")
+            if not any(rows.strings) and not self.wordless:
+                raise InputError(NO_WORDS.format(self.path))
             found = surveyed(
                 rows.strings,
                 rows.texts,

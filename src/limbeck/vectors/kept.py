@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError
 from limbeck.state import load
 from limbeck.strings import unpack
-from limbeck.vectors.arrays import neighbor, read_json, strings_in
+from limbeck.vectors.arrays import MATRIX_NAMES, neighbor, read_json, strings_in
 from limbeck.vectors.blocks import (
     Block,
     Identities,
@@ -76,7 +76,10 @@ class KeptFolder:
 
 
 class ArrayFile:
-    """A user's npz: `vectors` (n, d) or (layers, n, d), and perhaps words, sentences, contexts, positions, layers."""
+    """A user's npz: `vectors` (n, d) or (layers, n, d), and perhaps words, sentences, contexts, positions, layers.
+
+    Of an npz without `vectors` they are an array by another usual name, or the only one.
+    """
 
     shards = 1
 
@@ -84,8 +87,12 @@ class ArrayFile:
         self.path = path
         self.name = path.name.removesuffix(".npz")
         self.names = member_names(path)
-        if "vectors" not in self.names:
+        usual = [name for name in MATRIX_NAMES if name in self.names] or self.names
+        if not usual or (usual is self.names and len(usual) > 1):
             raise InputError(f"{path}: an array 'vectors' is needed, got {', '.join(self.names) or 'none'}: rename it.")
+        self._matrix = usual[0]
+        self.wordless = "words" not in self.names
+        self.shape = map_member(path, self._matrix).shape
         shape = self.vectors().shape
         if len(shape) != 3 or 0 in (shape[0], shape[2]):
             raise InputError(f"{path}: vectors (n, d) or (layers, n, d) are needed, got shape {shape}.")
@@ -94,7 +101,7 @@ class ArrayFile:
         self.fingerprint = fingerprint_file(path)
 
     def vectors(self) -> NDArray[Any]:
-        vectors = map_member(self.path, "vectors")
+        vectors = map_member(self.path, self._matrix)
         if vectors.dtype.kind != "f":
             raise InputError(f"{self.path}: vectors must be floating-point numbers, got {vectors.dtype}.")
         return vectors[None] if vectors.ndim == 2 else vectors
@@ -167,8 +174,9 @@ def finite_block(identities: Identities, vectors: NDArray[Any], path: Path, row:
     if not finite.all():
         at = int(np.flatnonzero(~finite)[0])
         layer = int(np.flatnonzero(~np.isfinite(wide[:, at]).all(axis=1))[0])
+        word = f" ({identities.strings[at]!r})" if identities.strings[at] else ""
         raise InputError(
-            f"{path}: vectors must be finite numbers, got NaN or infinity in layer {layer} of row {row + at} "
-            f"({identities.strings[at]!r}): mend or remove it."
+            f"{path}: vectors must be finite numbers, got NaN or infinity in layer {layer} of row {row + at}{word}: "
+            "mend or remove it."
         )
     return Block.of(identities, wide)

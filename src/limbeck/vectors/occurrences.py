@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from limbeck.remote import brought
 from limbeck.vectors.blocks import Block, Identities
 from limbeck.vectors.damaged import told_as_damage
 
-FORMATS = ("auto", "folder", "npz", "parquet", "hdf5")
-MAGIC = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"\x89HDF": "hdf5"}
+FORMATS = ("auto", "folder", "npz", "npy", "parquet", "hdf5")
+MAGIC = {b"PK\x03\x04": "npz", b"\x93NUM": "npy", b"PAR1": "parquet", b"\x89HDF": "hdf5"}
 Words = Mapping[str, Sequence[Sequence[int]]]
 
 __all__ = ["Block", "Identities", "OccurrenceVectors"]
@@ -53,6 +53,8 @@ class OccurrenceVectors:
         self.name, self.fingerprint = source.name, source.fingerprint
         self.layers, self.dim = source.layers, source.dim
         self.shards, self.words_total = source.shards, source.words_total
+        #: whether rows have no words, only vectors
+        self.wordless = bool(getattr(source, "wordless", False))
         #: where they came from: model, text and settings, as far as that is known
         self.about: dict[str, object] = getattr(source, "about", {})
         #: of the model alone, whatever the text and the settings were, as far as that is known
@@ -60,11 +62,16 @@ class OccurrenceVectors:
         #: identities of texts known to repeat an earlier one, None where nobody has looked
         self.duplicates: NDArray[np.int64] | None = getattr(source, "duplicates", None)
 
+    @property
+    def plain(self) -> Any:
+        """What holds an array without words: its `vectors()` (layers, n, d) and their `shape`; None for others."""
+        return self._source if self.wordless else None
+
     @classmethod
     def load(
         cls, path: str | Path, format: str = "auto", *, words: str | Path | Words | None = None
     ) -> OccurrenceVectors:
-        """Open a folder of `OccurrenceWriter`, an npz, a Parquet file or an HDF5 file; nothing large is read yet.
+        """Open a folder of `OccurrenceWriter`, an npz, npy, Parquet or HDF5 file; nothing large is read yet.
 
         `words` is for HDF5 alone: word2sent.json or what is in it, {word: [[sentence, token], ...]}; left out, the
         file of that name beside it.
@@ -94,6 +101,10 @@ class OccurrenceVectors:
                 from limbeck.vectors.kept import ArrayFile
 
                 return cls(ArrayFile(path))
+            case "npy":
+                from limbeck.vectors.plain import read_npy
+
+                return cls(read_npy(path))
             case "parquet":
                 from limbeck.vectors.parquet import ParquetSource
 
@@ -144,7 +155,9 @@ def detect(path: Path) -> str:
             f"{path}: kept vectors are needed, the file cannot be opened ({error.strerror}): check the path."
         ) from error
     if head not in MAGIC:
-        raise InputError(f"{path}: npz, Parquet or HDF5 is needed, got a file that begins with {head!r}: convert it.")
+        raise InputError(
+            f"{path}: npz, npy, Parquet or HDF5 is needed, got a file that begins with {head!r}: convert it."
+        )
     return MAGIC[head]
 
 
