@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -216,3 +217,23 @@ def test_ctrl_c_ends_it(folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_an_address_that_is_none(server: int) -> None:
+    """Asked by hand, since the library that asks would refuse it."""
+    with socket.create_connection(("127.0.0.1", server), timeout=60) as connection:
+        connection.sendall(f"GET http://[bad/ HTTP/1.1\r\nHost: 127.0.0.1:{server}\r\n\r\n".encode())
+        assert connection.recv(4096).startswith(b"HTTP/1.1 400")
+    assert get(server, "/")[0] == 200
+
+
+def test_a_browser_that_went_away_is_no_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with make_server(WordTable(folder)) as made:
+        for error, told in ((ConnectionResetError("gone"), ""), (KeyError("x"), "KeyError")):
+            try:
+                raise error
+            except (OSError, KeyError):
+                made.handle_error(None, None)
+            shown = capsys.readouterr().err
+            assert "Traceback" not in shown
+            assert (told in shown) if told else not shown

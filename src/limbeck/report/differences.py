@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +11,10 @@ from typing import Any
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluate.significance import ALPHA, DRAWS, holm
 from limbeck.parameters import takes
+from limbeck.record import read_record
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
+from limbeck.vectors.damaged import told_as_damage
 
 Row = dict[str, Any]
 #: columns of compare.csv; a row is one number of A beside one of B
@@ -117,11 +118,12 @@ def compare(a: Any, b: Any, *, layers: str | None = None, draws: int = DRAWS, se
         raise UsageError(
             f"Two runs of one command are compared, got {kinds[0]} ({first}) and {kinds[1]} ({second}): give two alike."
         )
-    if kinds[0] == "measure":
-        return compare_words(first, second, layers=layers, draws=draws, seed=seed)
-    if layers is not None:
-        raise UsageError("--layers is about runs of measure; these are of evaluate, whose columns have their layer.")
-    return compare_scores(first, second, draws=draws, seed=seed)
+    with told_as_damage(f"{first} and {second}", f"runs of {kinds[0]}", "make the runs again"):
+        if kinds[0] == "measure":
+            return compare_words(first, second, layers=layers, draws=draws, seed=seed)
+        if layers is not None:
+            raise UsageError("--layers is about runs of measure; these are of evaluate, whose columns have theirs.")
+        return compare_scores(first, second, draws=draws, seed=seed)
 
 
 def is_measured(run: Any) -> bool:
@@ -139,13 +141,7 @@ def account_of(folder: Path, *, done: str = "compared") -> dict[str, Any]:
         else:
             hint = f"measure it first: limbeck measure --model {folder} --corpus TEXT --out DIR"
         raise InputError(f"{folder}: a folder of a finished run is {done}; no run.json is there: {hint}.")
-    try:
-        account = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: must be JSON; {' '.join(str(error).split())[:100]}: make the run again.") from error
-    if not isinstance(account, dict):
-        raise InputError(f"{path}: must be a JSON object: make the run again.")
-    return account
+    return read_record(path)
 
 
 def kind_of(folder: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError
 from limbeck.extras import need
+from limbeck.record import read_record
 from limbeck.tables import read_csv
 
 Floats = NDArray[np.float64]
@@ -111,13 +111,13 @@ def _is_number(layer: str) -> bool:
 
 
 def _read_account(path: Path) -> tuple[str, int]:
-    try:
-        account = json.loads(path.read_text(encoding="utf-8"))
-        return " ".join(str(account["name"]).split()) or path.parent.name, int(account["dim"])
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f'{path}: must be JSON with "name" and "dim"; {_reason(error)}: {AGAIN}.') from error
+    if not path.is_file():
+        raise _unreadable(path, FileNotFoundError())
+    account = read_record(path)
+    missing = [name for name in ("name", "dim") if name not in account]
+    if missing:
+        raise InputError(f"{path}: must have name and dim; {' and '.join(missing)} missing: {AGAIN}.")
+    return " ".join(account["name"].split()) or path.parent.name, int(account["dim"])
 
 
 def _read_layers(path: Path) -> tuple[tuple[str, ...], dict[str, dict[str, Floats]]]:

@@ -20,7 +20,7 @@ from limbeck.run.explorer import write_explorer
 from limbeck.run.folder import RunFolder
 from limbeck.run.measure import account, check_any, write_tables
 from limbeck.run.merge_vectors import merge_vectors
-from limbeck.run.merging import Side, check_model, joined_plan, read_record, refuse
+from limbeck.run.merging import Side, check_model, joined_plan, record_in, refuse
 from limbeck.run.parts import TEXTS, TextPart, save_whole
 from limbeck.run.results import Measured, compute
 from limbeck.run.sample import SIZE
@@ -30,6 +30,7 @@ from limbeck.stream import Passed, Plan
 from limbeck.stream.checkpoint import PARTS, Part, gaps, merge_into, restored
 from limbeck.stream.progress import Progress
 from limbeck.vectors.arrays import read_json
+from limbeck.vectors.damaged import told_as_damage
 from limbeck.vectors.writer import DESCRIPTION
 
 #: what to do with runs of commands that keep nothing that could be merged
@@ -78,16 +79,18 @@ def merge_measured(
     draw: Callable[[Path], object] | None = None,
 ) -> Measured:
     """Runs of `limbeck measure` into one, in its folder; one state at a time is in memory beside the sum of them."""
-    records = [read_record(path) for path in folders]
-    for path, told in zip(folders, records, strict=True):
-        if told.get("command") != "measure":
-            raise InputError(f"{path}: a run of limbeck {told.get('command')} keeps nothing to merge: {INSTEAD}.")
-        if "vectors" in told["source"] and "part" not in told:
-            raise InputError(f"{path}: measured on kept vectors: merge these, and measure what comes out.")
-        check_model(folders[0], records[0], path, told)
-    plan, identity, sides = joined_plan([Side.read(*pair) for pair in zip(folders, records, strict=True)])
-    told = sides[0].told
-    settings = MeasureSettings(**told["settings"])
+    records = [record_in(path) for path in folders]
+    with told_as_damage(" and ".join(map(str, folders)), "runs that can be merged", "make the runs again"):
+        for path, told in zip(folders, records, strict=True):
+            if told.get("command") != "measure":
+                raise InputError(f"{path}: a run of limbeck {told.get('command')} keeps nothing to merge: {INSTEAD}.")
+            if "vectors" in told["source"] and "part" not in told:
+                raise InputError(f"{path}: measured on kept vectors: merge these, and measure what comes out.")
+            check_model(folders[0], records[0], path, told)
+        plan, identity, sides = joined_plan([Side.read(*pair) for pair in zip(folders, records, strict=True)])
+        told = sides[0].told
+        settings = MeasureSettings(**told["settings"])
+        together(sides)  # what is made of the records is found out before the states are read
     if settings.two_pass:
         raise InputError(
             f"{sides[0].folder}: measured with --two-pass, whose I(W) is of the part's own directions: measure the "
@@ -207,6 +210,6 @@ def missing_of(folder: str | Path) -> list[int]:
     """Numbers of the parts that a merged run lacks; none of a run of the whole."""
     folder = Path(folder)
     kept = folder / DESCRIPTION
-    told = read_json(kept).get("about", {}) if kept.is_file() else read_record(folder)
+    told = read_json(kept).get("about", {}) if kept.is_file() else record_in(folder)
     have = [TextPart.parse(part) for part in str(told.get("part", "")).split(",") if part]
     return [number for number in range(1, have[0].count + 1) if number not in {p.number for p in have}] if have else []

@@ -17,17 +17,19 @@ from limbeck.stream import Plan
 from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.progress import Progress
 from limbeck.vectors.arrays import read_json
+from limbeck.vectors.damaged import told_as_damage
 from limbeck.vectors.writer import DESCRIPTION, OccurrenceWriter
 
 
 def merge_vectors(folders: Sequence[Path], folder: RunFolder, *, progress: bool = False) -> Path:
     """Folders of `limbeck encode --part` into one, with the shards of the whole text."""
-    records = [record_of(path) for path in folders]
-    for path, told in zip(folders, records, strict=True):
-        if "part" not in told["source"]:
-            raise InputError(f"{path}: only vectors of parts of one text are merged: encode them with --part K/N.")
-        check_model(folders[0], records[0], path, told)
-    plan, identity, sides = joined_plan([Side.read(*pair) for pair in zip(folders, records, strict=True)])
+    with told_as_damage(" and ".join(map(str, folders)), "vectors that can be merged", "encode them again"):
+        records = [record_of(path) for path in folders]
+        for path, told in zip(folders, records, strict=True):
+            if "part" not in told["source"]:
+                raise InputError(f"{path}: only vectors of parts of one text are merged: encode them with --part K/N.")
+            check_model(folders[0], records[0], path, told)
+        plan, identity, sides = joined_plan([Side.read(*pair) for pair in zip(folders, records, strict=True)])
     told = sides[0].told
     about: dict[str, Any] = {name: value for name, value in told["source"].items() if name != "part"}
     about["merged"] = {"runs": [str(side.folder) for side in sides]}

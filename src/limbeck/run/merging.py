@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.errors import InputError
+from limbeck.record import read_record
 from limbeck.run.parts import TEXTS, TextPart
 from limbeck.seeds import hash_text
 from limbeck.state import load
@@ -84,13 +84,11 @@ def shards_of(rows: NDArray[np.int64]) -> tuple[Shard, ...]:
     return tuple(Shard(number, *row) for number, row in enumerate(rows.tolist()))
 
 
-def read_record(folder: Path) -> dict[str, Any]:
+def record_in(folder: Path) -> dict[str, Any]:
     """What a finished run says of itself."""
-    try:
-        told: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder}: the folder of a finished run is needed, this is none: check the path.") from error
-    return told
+    if not (folder / "run.json").is_file():
+        raise InputError(f"{folder}: the folder of a finished run is needed, this is none: check the path.")
+    return read_record(folder / "run.json")
 
 
 def check_model(a: Path, one: dict[str, Any], b: Path, other: dict[str, Any]) -> None:

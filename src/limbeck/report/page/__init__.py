@@ -14,6 +14,7 @@ from limbeck.report.page.packing import Pack
 from limbeck.report.page.sections import SECTIONS, names_in
 from limbeck.report.page.template import fill
 from limbeck.state import write_text
+from limbeck.vectors.damaged import told_as_damage
 
 NAME = "report.html"
 MOST_BYTES = 25_000_000
@@ -32,7 +33,8 @@ def report(*runs: str | Path, out: str | Path = NAME, title: str | None = None, 
     if path.is_dir():
         raise LimbeckError(f"{path}: a page is a file, this is a folder: --out {path / NAME}.")
     check_file(path)
-    folders = find_folders(runs)
+    with told_as_damage(", ".join(map(str, runs)), "runs", "make the run again"):
+        folders = find_folders(runs)
     if existing == "fail" and path.exists():
         raise LimbeckError(f"{path}: it is there already: --existing replace, or another --out.")
     page = page_of(folders, title=title)
@@ -74,9 +76,11 @@ def titled(folders: Sequence[Folder]) -> str:
 def _page_of(folders: Sequence[Folder], title: str, *, share: float) -> str:
     packs: dict[str, Pack] = {}
     sections = []
+    shown = ", ".join(str(folder.path) for folder in folders)
     for name, section in SECTIONS.items():
         pack = Pack()
-        data = section(folders, pack, share)
+        with told_as_damage(shown, f"runs, for the page's part {name}", "make the run again"):
+            data = section(folders, pack, share)
         if data is not None:
             packs[name] = pack
             sections.append({"id": name, **data})

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from limbeck.errors import InputError, UsageError
 from limbeck.extras import need
+from limbeck.record import read_record
 from limbeck.report.read import Floats
 from limbeck.report.space import AFTER, BEFORE
 from limbeck.tables import read_csv
@@ -20,6 +22,7 @@ from limbeck.tables import read_csv
 MEASURED = "measure"  #: kind of a folder with the tables of a measuring run, whoever wrote it
 FINDINGS = "reproduce"
 VECTORS = "encode"
+_read = partial(read_record, odd=True)  #: what a section cannot show of a record, it passes over
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def tells_command(path: Path) -> bool:
     for name in ("findings.json", "run.json"):
         try:
             return "command" in json.loads((path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, RecursionError):
             continue
     return False
 
@@ -145,16 +148,6 @@ def _several(path: Path) -> Iterator[Folder]:
     accounts = {folder: _read(folder / "run.json") for folder in inside if (folder / "run.json").is_file()}
     for folder in sorted(accounts, key=lambda folder: str(accounts[folder].get("written", ""))):
         yield from _run(folder, accounts[folder])
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        account = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(account, dict):
-            raise ValueError("it is no object")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: the account of a run must be JSON; {error}: make the run again.") from error
-    return account
 
 
 def plain_name(path: Path) -> str:

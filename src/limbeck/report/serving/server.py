@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -14,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from limbeck import __version__
 from limbeck.errors import LimbeckError
 from limbeck.report.serving.words import TITLES, WordTable
+from limbeck.vectors.damaged import NONSENSE
 
 LOOPBACK = "127.0.0.1"
 #: the page may run its own script and style, and ask this server; nothing else
@@ -45,10 +47,19 @@ def serve(folder: str | Path, *, port: int = 0, ready: Callable[[str], None] | N
             return
 
 
+class Server(ThreadingHTTPServer):
+    """A server that tells nothing of a browser that went away before it had its answer."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            print(f"limbeck: a request failed ({type(error).__name__}: {error}).", file=sys.stderr)
+
+
 def make_server(table: WordTable, *, port: int = 0) -> ThreadingHTTPServer:
     """A server that listens on the loopback interface alone."""
     handler = type("OwnHandler", (Handler,), {"table": table, "lock": Lock()})
-    return ThreadingHTTPServer((LOOPBACK, port), handler)
+    return Server((LOOPBACK, port), handler)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -67,7 +78,11 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Host") not in (f"{LOOPBACK}:{port}", f"localhost:{port}"):
             self._answer(403, "text/plain", b"This server answers to 127.0.0.1 and localhost only.\n")
             return
-        asked = urlsplit(self.path)
+        try:
+            asked = urlsplit(self.path)
+        except ValueError:
+            self._answer(400, "text/plain", b"The address is none.\n")
+            return
         query = {name: values[-1] for name, values in parse_qs(asked.query, keep_blank_values=True).items()}
         if asked.path in FILES:
             name = FILES[asked.path]
@@ -82,7 +97,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             with self.lock:  # the file is read by one at a time
                 found = answer(self.table, query)
-        except (LimbeckError, KeyError, ValueError) as error:
+        except (LimbeckError, *NONSENSE) as error:
             told = {"error": str(error) if isinstance(error, LimbeckError) else "The question is not understood."}
             self._answer(400, "application/json", json.dumps(told).encode())
             return

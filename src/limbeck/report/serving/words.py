@@ -36,6 +36,9 @@ class WordTable:
                 f"Runs of measure are served; {self.folder} is one of {account.get('command', 'an unknown command')}: "
                 "limbeck report shows others."
             )
+        missing = [name for name in ("name", "layers") if name not in account]
+        if missing:
+            raise InputError(f"{self.folder / 'run.json'}: {' and '.join(missing)} missing: measure the run again.")
         self.name = str(account["name"])
         self.layers = [str(layer) for layer in account["layers"]]
         self.counts = dict(account.get("counts", {}))

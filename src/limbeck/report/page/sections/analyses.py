@@ -48,7 +48,7 @@ def _compared(folder: Folder) -> dict[str, Any]:
         sides = [str(told.get(name, side)) for name, side in (("a", "the first"), ("b", "the second"))]
         sentences = [str(sentence) for sentence in told.get("sentences", [])]
         return {"sides": sides, "layers": told.get("kind") == "measure", "sentences": sentences}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: must be a whole JSON object ({error}): compare again.") from error
 
 
