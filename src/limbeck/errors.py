@@ -64,6 +64,16 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     raise UsageError(f"{what} must be one of {', '.join(names)}; got {value!r}{hint}")
 
 
+def first_few(names: Iterable[str], most: int = 12) -> str:
+    """Names in a message, and how many more there are.
+
+    >>> first_few("abcd", 3)
+    'a, b, c and 1 more'
+    """
+    known = list(names)
+    return ", ".join(known[:most]) + (f" and {len(known) - most:,} more" if len(known) > most else "")
+
+
 def holds_password(text: str) -> bool:
     """Whether an address, or one of a chain of them, has a password in it, plain or percent-encoded.
 

@@ -26,8 +26,10 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz import Kind, attempt, fasttext_model, kinds, mutate, prepared
 from limbeck import npz, state
+from limbeck.cli.plan_file import PlanFile
 from limbeck.corpus import Corpus, compression, documents
 from limbeck.errors import InputError, LimbeckError
+from limbeck.evaluate.catalogue import entries_of
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 from limbeck.vectors import formats as vector_formats
 
@@ -390,3 +392,30 @@ def test_files_that_name_others_name_neighbours(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text('{"model": {"vocab": {"a": 0}}}')
     with pytest.raises(InputError, match="must lie beside it"):
         vector_formats.read(tmp_path, format="model")
+
+
+# --- nested deeply, and very wide -------------------------------------------------------------
+
+DEEP = {
+    "lists": "corpus = " + "[" * 20_000,
+    "tables": "[" + ".".join(["a"] * 2_000) + "]\n",
+    "keys": "[[measure]]\n" + ".".join(["min-contexts"] + ["a"] * 2_000) + " = 1\n",
+    "inline": "corpus = " + "{a = " * 20_000,
+}
+
+
+@pytest.mark.parametrize("how", DEEP)
+def test_plans_and_tasks_nested_deeply(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(DEEP[how], encoding="utf-8")
+    refused(path, PlanFile.read, "nested too deeply")
+    if how in ("lists", "inline"):
+        refused(path, lambda path: list(entries_of(path)))
+
+
+def test_parquet_of_very_many_columns(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "wide.parquet"
+    parquet.write_table(arrow.table({f"c{number}": [1.0] for number in range(20_000)}), path)
+    for read in (Corpus, OccurrenceVectors.load, StaticVectors.load):
+        assert len(refused(path, lambda path, read=read: list(read(path)))) < 1_000  # type: ignore[misc]

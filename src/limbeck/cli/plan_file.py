@@ -25,6 +25,8 @@ NOT_IN_PLANS = (
     "first-document", "batch-tokens", "workers", "engine", "address", "gpus-per-worker",
 )  # fmt: skip
 
+DEEPEST = 10  #: levels of a plan, which needs four
+
 
 @dataclass(frozen=True)
 class Table:
@@ -55,6 +57,7 @@ class PlanFile:
         try:
             text = path.read_text(encoding="utf-8")
             found = tomllib.loads(text)
+            check_values(found)
         except OSError as error:
             raise InputError(f"{path}: a plan must be readable; {error.strerror}: check the path.") from error
         except RecursionError as error:
@@ -76,8 +79,7 @@ class PlanFile:
         return made
 
     def check(self) -> None:
-        """Refuse keys that nobody knows, with the nearest that is known, and passwords."""
-        refuse_password_in([self.shared, [table.options for table in self.tables]])
+        """Refuse keys that nobody knows, with the nearest that is known."""
         for key in self.shared:
             self.known(key, [*shared_options(), "out", *CONSUMERS], "", 1)
         for table in self.tables:
@@ -114,12 +116,17 @@ class PlanFile:
         return parser.parse_args(arguments)
 
 
-def refuse_password_in(value: Any) -> None:
-    """Refuse a URL that has a password in it, anywhere in a plan."""
-    for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        refuse_password_in(one)
-    if isinstance(value, str):
-        refuse_password(value)
+def check_values(plan: Mapping[str, Any]) -> None:
+    """Refuse a URL that has a password in it, anywhere in a plan; RecursionError where it is nested too deeply."""
+    level: list[Any] = [plan]
+    for _ in range(DEEPEST):
+        inside = [one for value in level for one in (value.values() if isinstance(value, dict) else value)]
+        for one in inside:
+            if isinstance(one, str):
+                refuse_password(one)
+        level = [one for one in inside if isinstance(one, dict | list)]
+    if level:
+        raise RecursionError
 
 
 def arguments_for(key: str, value: Any, action: argparse.Action) -> list[str]:

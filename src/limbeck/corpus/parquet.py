@@ -13,7 +13,7 @@ from limbeck.corpus.documents import RawDocument, grouped
 from limbeck.corpus.jsonl import JsonLines, is_label
 from limbeck.corpus.readers import Paragraphs
 from limbeck.corpus.units import Sentence
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import InputError, UsageError, first_few
 from limbeck.extras import need
 from limbeck.remote import RemoteFile
 
@@ -108,7 +108,7 @@ class Parquet:
             got = ", ".join(self.columns) or "none"
             raise UsageError(
                 f"{source}: --columns must name columns of strings or of lists of strings, got {got}; "
-                f"the file has {', '.join(kinds) or 'no such column'}."
+                f"the file has {first_few(kinds) or 'no such column'}."
             )
         if len({kinds[column] for column in columns}) > 1:
             raise UsageError(f"{source}: --columns must be all texts or all lists of words: give one kind.")

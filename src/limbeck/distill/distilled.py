@@ -89,7 +89,7 @@ class Distilled(Tabular):
         try:
             about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
             method, layer = about["method"], about["layer"]
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{folder}: not a folder of distilled vectors (run.json: {error}).") from error
         vectors = StaticVectors.load(folder)
         if vectors.counts is None or vectors.origins is None:

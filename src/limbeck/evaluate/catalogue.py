@@ -63,7 +63,7 @@ def entries_of(table: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The tasks of a TOML file as they are written, each name once; first of each how an error calls it."""
     try:
         content = tomllib.loads(Path(table).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{table}: must be a readable TOML file of tasks ({error}): mend it.") from error
     entries = content.get("task", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):

@@ -127,7 +127,7 @@ def _read(path: Path, *, arrays: bool = True) -> tuple[State, dict[str, Any]]:
         about: dict[str, Any] = json.loads(metadata[KEY])
         if about["format"] != FORMAT:
             raise InputError(f"{path}: repair format {about['format']}, this limbeck reads {FORMAT}: fit it again.")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     return found, about
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,6 +21,7 @@ from limbeck.stream.checkpoint import PARTS
 from limbeck.stream.run import SHARD_UNITS, identity_of
 from limbeck.stream.workers import Workers
 from limbeck.vectors import OccurrenceWriter
+from limbeck.vectors.arrays import read_json
 from limbeck.vectors.writer import DESCRIPTION
 
 Kept = Literal["float16", "float32"]
@@ -159,7 +159,7 @@ def shard_size(source: Source) -> int:
 
 def check_same(folder: Path, source: Source, *, keep: Kept, division: Division | None = None) -> None:
     """Refuse to take finished vectors for those of another model, text, part or precision."""
-    about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    about = read_json(folder / DESCRIPTION)
     wanted = {"encoder_fingerprint": source.fingerprint, "dtype": keep}
     for name, value in wanted.items():
         if about.get(name) != value:

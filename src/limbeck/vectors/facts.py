@@ -127,7 +127,7 @@ def total_of_run(folder: Path) -> int | None:
     """The words of the text, as the account of a distillation has them; None where there is none."""
     try:
         words = json.loads((folder / RUN).read_text(encoding="utf-8"))["counts"]["words"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return words if isinstance(words, int) and words > 0 else None
 

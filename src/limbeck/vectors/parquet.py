@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.errors import InputError
+from limbeck.errors import InputError, first_few
 from limbeck.extras import need
 from limbeck.vectors.blocks import Block, Identities, Ints, as_identities, block_rows, cut, identities_of, is_together
 from limbeck.vectors.kept import finite_block
@@ -38,7 +38,7 @@ class ParquetSource:
         if "word" not in names or ("vector" not in names and not wide):
             raise InputError(
                 f"{path}: columns word and vector (or word and {WIDE}0, {WIDE}1, ...) are needed, "
-                f"got {', '.join(names)}: rename them."
+                f"got {first_few(names)}: rename them."
             )
         self.names = names
         self.columns = ["vector"] if "vector" in names else sorted(wide, key=layer_order)

@@ -42,7 +42,7 @@ class Checkpoint:
             with safe_open(path, framework="pt") as file:
                 about: dict[str, Any] = json.loads(file.metadata()["limbeck"])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise InputError(f"{path}: cannot be read ({error}): --existing replace begins anew.") from error
         if about.get("format") != FORMAT or about.get("identity") != self.identity:
             raise InputError(
