@@ -311,17 +311,23 @@ def plain_value(text: str) -> Any:
 
 
 def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None:
-    """--dry-run: plan, try the first batches, and say what the whole would take."""
+    """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
     from limbeck.run.distill import find_wanted
     from limbeck.run.distill_needs import time_told
-    from limbeck.run.distilling import Distillation
+    from limbeck.run.distilling import EVERYTHING, Distillation
+    from limbeck.stream.foretell import look_ahead
 
     find_wanted(options.tasks, options.data)
     with started(options) as workers:
         work = Distillation(subject_of(), settings, None, workers, not options.quiet)
-        work.plan_words()
-        times = time_told(work, workers=workers)
-    for line in (*foreseen(work), *times):
+        source = work.subject.source
+        ahead = None
+        if source is not None:
+            ahead = look_ahead(source, choice=EVERYTHING, deduplicate=settings.deduplicate)
+        work.plan_words(None if ahead is None else ahead.plan)
+        times = time_told(work, ahead, workers=workers)
+    first, *others = foreseen(work)
+    for line in (first + (ahead.note if ahead else ""), *others, *times):
         print(line)
 
 

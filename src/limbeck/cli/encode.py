@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import Any
 
 from limbeck.cli.options import (
@@ -69,18 +70,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def foresee(options: argparse.Namespace) -> None:
-    """--dry-run: plan, try the first batches, and say what the whole would take."""
+    """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
     from limbeck.run.settings import size
     from limbeck.run.sources import open_source
-    from limbeck.stream import Choice, survey
-    from limbeck.stream.progress import clock
-    from limbeck.stream.run import words_a_second
+    from limbeck.stream import Choice
+    from limbeck.stream.foretell import look_ahead, seconds_a_pass, time_told
 
     with started(options) as workers:
+        began = time.monotonic()
         source = open_source(options.model, options.corpus, **source_options(options))
-        plan = survey(source, choice=Choice(), deduplicate=False, workers=workers, progress=not options.quiet)
-        speed = words_a_second(source, plan, workers=workers)
+        opened = time.monotonic() - began
+        ahead = look_ahead(source, choice=Choice(), deduplicate=False)
+        one = seconds_a_pass(ahead, workers=workers.count)
+    plan = ahead.plan
     width = 2 if options.keep == "float16" else 4
-    print(describe(plan))
-    print(f"about {clock(plan.units / speed)} at {speed:,.0f} words a second")
+    print(describe(plan) + ahead.note)
+    print(time_told(one + ahead.whole_look + opened, plan.units / max(one, 1e-9)))
     print(f"{size(plan.units * len(source.layers) * source.dim * width)} of disk")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -221,25 +222,20 @@ def measure_into(
 
 
 def foresee(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> None:
-    """--dry-run: plan, try the first batches, and say what the whole would take."""
+    """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
+    from limbeck.run.foretell import measuring_seconds
     from limbeck.run.measure import check_enough
     from limbeck.run.settings import needs
-    from limbeck.stream import survey
-    from limbeck.stream.progress import clock
-    from limbeck.stream.run import words_a_second
+    from limbeck.stream.foretell import look_ahead, time_told
 
     with started(options) as workers:
+        began = time.monotonic()
         source = open_for(model, settings, options)
-        plan = survey(
-            source,
-            choice=settings.choice,
-            deduplicate=settings.rules.deduplicate,
-            workers=workers,
-            progress=not options.quiet,
-        )
-        check_enough(plan, settings, source)
-        print(describe(plan))
-        speed = words_a_second(source, plan, workers=workers)
+        opened = time.monotonic() - began
+        ahead = look_ahead(source, choice=settings.choice, deduplicate=settings.rules.deduplicate)
+        check_enough(ahead.plan, settings, source)
+        print(describe(ahead.plan) + ahead.note)
+        one, others = measuring_seconds(ahead, source, settings, workers=workers.count)
     passes = 2 if settings.two_pass else 1
-    print(f"about {clock(passes * plan.units / speed)} at {speed:,.0f} words a second")
-    print(str(needs(plan, layers=len(source.layers), dim=source.dim, settings=settings)))
+    print(time_told(passes * one + others + opened, ahead.plan.units / max(one, 1e-9)))
+    print(str(needs(ahead.plan, layers=len(source.layers), dim=source.dim, settings=settings)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,28 +143,23 @@ def open_for(options: argparse.Namespace, settings: RepairSettings) -> Subject:
 
 
 def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
-    """--dry-run: plan, try the first batches, and say what the whole would take."""
+    """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
+    from limbeck.run.foretell import measuring_seconds
     from limbeck.run.measure import check_enough
-    from limbeck.stream import survey
-    from limbeck.stream.progress import clock
-    from limbeck.stream.run import words_a_second
+    from limbeck.stream.foretell import look_ahead, time_told
 
     with started(options) as workers:
+        began = time.monotonic()
         subject = open_for(options, settings)
+        opened = time.monotonic() - began
         measure = (settings.for_table if subject.alone else settings).measure
-        plan = survey(
-            subject.source,
-            choice=measure.choice,
-            deduplicate=measure.rules.deduplicate,
-            workers=workers,
-            progress=not options.quiet,
-        )
-        check_enough(plan, measure, subject.source)
-        speed = words_a_second(subject.source, plan, workers=workers)
-    for line in foreseen(subject, plan, settings):
-        print(line)
-    seconds = passes_of(subject, plan, settings) * plan.units / speed
-    print(f"about {clock(seconds)} at {speed:,.0f} words a second")
+        ahead = look_ahead(subject.source, choice=measure.choice, deduplicate=measure.rules.deduplicate)
+        check_enough(ahead.plan, measure, subject.source)
+        one, others = measuring_seconds(ahead, subject.source, measure, workers=workers.count)
+    for line in foreseen(subject, ahead.plan, settings):
+        print(line + (ahead.note if line == describe(ahead.plan) else ""))
+    seconds = passes_of(subject, ahead.plan, settings) * one + 2 * others + opened  # measured before and after
+    print(time_told(seconds, ahead.plan.units / max(one, 1e-9)))
 
 
 def foreseen(subject: Subject, plan: Plan, settings: RepairSettings) -> list[str]:

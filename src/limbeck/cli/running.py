@@ -43,7 +43,8 @@ def started(options: argparse.Namespace) -> Workers:
         for name in ("address", "gpus_per_worker"):
             if getattr(options, name, None) is not None and engine == "local":
                 raise UsageError(f"--{name.replace('_', '-')} is of --engine ray: add that, or leave it out.")
-        return Workers(workers_for(options) if engine == "local" else 0).start()
+        workers = Workers(workers_for(options) if engine == "local" else 0)
+        return workers if options.dry_run else workers.start()
     from limbeck.cli.process import prepare_process
     from limbeck.stream.run import workers_of
 

@@ -55,6 +55,11 @@ class Decompressed(io.RawIOBase):
         self._waiting = b""  # compressed bytes for the engine, or for the next
         self._ready = memoryview(b"")  # decompressed bytes not yet asked for
 
+    @property
+    def taken(self) -> int:
+        """Bytes of the file that have gone into what was decompressed."""
+        return self._read - self.start.at - len(self._waiting)
+
     def readable(self) -> bool:
         return True
 

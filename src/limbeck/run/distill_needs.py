@@ -21,8 +21,8 @@ from limbeck.distill.spelling import bytes_of as spelling_bytes
 from limbeck.distill.x2static.cache import cache_bytes
 from limbeck.distill.x2static.settings import Training
 from limbeck.run.distilling import Distillation
+from limbeck.stream.foretell import Outlook, seconds_a_pass
 from limbeck.stream.progress import clock
-from limbeck.stream.run import words_a_second
 from limbeck.stream.workers import Workers
 
 TRIED = 16  #: words of a first trial, in which things warm up
@@ -108,17 +108,19 @@ def sentences_of(name: str, settings: DistillSettings) -> int:
     return len(templates_of(name, settings)) if "templates" in METHODS[name].heeds else 1
 
 
-def time_told(work: Distillation, *, workers: Workers) -> list[str]:
-    """How long a planned run would take, by trying its first batches, and what is not in that."""
-    settings, source, plan = work.settings, work.subject.source, work.plan
+def time_told(work: Distillation, ahead: Outlook | None, *, workers: Workers) -> list[str]:
+    """How long a planned run would take, by trying some batches of its text, and what is not in that."""
+    settings = work.settings
     methods = {name: METHODS[name] for name in in_order(settings)}
     taught = [name for name, method in methods.items() if method.train is not None and not method.untaught]
     passes = any(method.accumulators is not None for method in methods.values()) + len(taught)
     parts: list[tuple[float, str]] = []
-    if passes and source is not None and plan is not None:
-        speed = words_a_second(source, plan, workers=workers)
+    if passes and ahead is not None:
+        one = seconds_a_pass(ahead, workers=workers.count)
+        speed = ahead.plan.units / max(one, 1e-9)
         over = "one pass" if passes == 1 else f"{passes} passes"
-        parts.append((passes * plan.units / speed, f"{over} over the text at {speed:,.0f} words a second"))
+        seconds = passes * one + ahead.whole_look
+        parts.append((seconds, f"{over} over the text at {speed:,.0f} words a second"))
     for name in (name for name, method in methods.items() if method.alone is not None):
         number = sentences_of(name, settings)
         where = "read alone" if name == "word" else f"in {number} sentences each" if number > 1 else "in a sentence"

@@ -12,7 +12,6 @@ from typing import Any
 
 from limbeck.accumulators import Accumulator
 from limbeck.corpus import Corpus
-from limbeck.encoded import Encoded
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import choose
 from limbeck.stream.checkpoint import Checkpoint, gaps
@@ -205,23 +204,6 @@ def survey(
                 yield found
 
         return make_plan(watched(), choice=choice, shard_units=size, deduplicate=deduplicate)
-
-
-def words_a_second(source: Source, plan: Plan, *, workers: Workers | None = None, seconds: float = 5.0) -> float:
-    """Speed of the encoder on the first batches; the very first, in which things warm up, only where it is alone."""
-    seen = [(time.monotonic(), 0)]  # when each batch was there, and its units
-    for item in source.read(plan, start=0, workers=workers or Workers(), seed=0):
-        if not isinstance(item, Encoded) or not len(item):
-            continue
-        float(item.norms.sum())  # waits for the device
-        seen.append((time.monotonic(), len(item)))
-        if len(seen) > 2 and seen[-1][0] - seen[1][0] > seconds:
-            break
-    if len(seen) == 1:
-        return 1.0
-    if len(seen) > 2:
-        seen.pop(0)
-    return sum(units for _, units in seen[1:]) / max(seen[-1][0] - seen[0][0], 1e-3)
 
 
 def choose_unit(unit: str) -> Any:

@@ -89,9 +89,10 @@ class TextSource:
 
     def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]:
         """Batches of shards `start`, `start` + 1, …, each shard followed by its end; text is made ready from now on."""
-        return self._encoded(workers.run(self.feed(plan, start=start, seed=seed)))
+        return self.encoded(workers.run(self.feed(plan, start=start, seed=seed)))
 
-    def _encoded(self, ready: Iterator[ShardStart | Ready | ShardEnd]) -> Iterator[Encoded | ShardEnd]:
+    def encoded(self, ready: Iterator[ShardStart | Ready | ShardEnd]) -> Iterator[Encoded | ShardEnd]:
+        """What the encoder gives for batches that are ready."""
         distinct: list[str] = []
         for item in ready:
             if isinstance(item, ShardStart):
