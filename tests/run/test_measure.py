@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
+import torch
 from made import DIM, OwnEncoder, by_pairs, contextual, see, sentences, unique_texts
 
 import limbeck as lb
@@ -337,3 +338,37 @@ def test_numbers_in_csv_are_exact_and_holes_are_empty(tmp_path: Path) -> None:
     assert [float(found["a"][0]), *found["a"][1:]] == [1 / 3, "", "", "inf"]
     assert found["b"] == columns["b"]
     assert float(found["c"][0]) == 0.1
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("scale", [1.0, 500.0])  # squares of GPT-2's coordinates are beyond float16
+def test_vectors_in_half_precision_are_measured_in_full(dtype: torch.dtype, scale: float) -> None:
+    """The same numbers in float32 are the oracle: what half precision cannot hold is lost before, not in here."""
+
+    class Half(OwnEncoder):
+        def __init__(self, kept: torch.dtype) -> None:
+            super().__init__()
+            self.kept = kept
+
+        def forward(self, batch: Any) -> Any:
+            return (super().forward(batch) * scale).to(dtype).to(self.kept)
+
+    half, full = (lb.measure(Half(kept), MADE, settings=SETTINGS) for kept in (dtype, torch.float32))
+    for name in full.results:
+        expected = full[name].value
+        assert np.isfinite(half[name].value).tolist() == np.isfinite(expected).tolist(), name
+        np.testing.assert_allclose(half[name].value, expected, rtol=2e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 10_000_000])
+def test_sizes_of_batches_do_not_matter(batch_tokens: int) -> None:
+    usual, other = (lb.measure(OwnEncoder(), MADE, settings=SETTINGS, batch_tokens=n) for n in (8192, batch_tokens))
+    assert list(usual.results) == list(other.results)
+    for name in usual.results:
+        np.testing.assert_allclose(other[name].value, usual[name].value, rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("batch_tokens", [0, -5])
+def test_batches_of_nothing_are_refused(batch_tokens: int) -> None:
+    with pytest.raises(UsageError, match="batch_tokens"):
+        lb.measure(OwnEncoder(), MADE, settings=SETTINGS, batch_tokens=batch_tokens)

@@ -82,8 +82,9 @@ def open_source(
     encoder = open_encoder(model, units=units or preset_units, batch_tokens=batch_tokens, **options)
     if units is not None and encoder.units != units:
         raise UsageError(f"units are {encoder.units} for {encoder.name}, which has no {units}: leave --units out.")
-    budget = batch_tokens or getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
-    return TextSource(text, encoder, choose_unit(text_unit), int(budget))
+    if batch_tokens is None:
+        batch_tokens = getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
+    return TextSource(text, encoder, choose_unit(text_unit), int(batch_tokens))
 
 
 def need_words(source: Source) -> Source:

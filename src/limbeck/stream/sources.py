@@ -18,7 +18,7 @@ from limbeck.corpus.units import TextUnit
 from limbeck.encoded import Encoded, Groups
 from limbeck.encoders.memory import read_parts
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import InputError
+from limbeck.errors import InputError, UsageError
 from limbeck.seeds import hash_ids, hash_text
 from limbeck.stream.plan import Plan, Surveyed, surveyed
 from limbeck.stream.tasks import Feed, Ready, ShardEnd, ShardStart, Survey, salted
@@ -53,6 +53,10 @@ class TextSource:
     encoder: Encoder
     text_unit: TextUnit = "sentence"
     batch_tokens: int = 8192
+
+    def __post_init__(self) -> None:
+        if self.batch_tokens < 1:
+            raise UsageError(f"batch_tokens is a number of pieces, 1 or more; got {self.batch_tokens}.")
 
     @property
     def name(self) -> str:
