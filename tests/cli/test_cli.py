@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from made import as_jsonl, sentences
 
 import limbeck
 from limbeck.cli import main
+from limbeck.cli.process import warnings_in_a_line
 from limbeck.state import load
 from limbeck.tables import read_csv
 
@@ -223,6 +225,36 @@ def test_standard_input_is_a_corpus(
         monkeypatch.setattr(sys, "stdin", piped)
         status, _, err = run("measure", "--corpus", "-", *options, tmp_path / "empty")
     assert (status, err) == (1, "limbeck: standard input: must hold text, got an empty file: give another.\n")
+
+
+GERMAN = "Er wusste nicht, ob sie schon bei ihm war oder noch nicht, und das war es, was er auch ihr sagte.\n"
+GERMAN += "Wir haben alle nicht gewusst, ob es das Haus noch gibt, und doch waren sie bei uns.\n"
+
+
+def test_a_text_in_another_language_is_told_in_one_line_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text(GERMAN * 3, encoding="utf-8")
+    (tmp_path / "a.vec").write_text("wir 1 0\nsie 0 1\nwar 1 1\n", encoding="utf-8")
+    command = "encode --model a.vec --corpus text.txt --out kept --workers 2 --quiet --json --lowercase"
+    # in a process of its own: pytest keeps warnings to itself
+    run = [sys.executable, "-m", "limbeck", *command.split()]
+    ended = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    [line] = ended.stderr.splitlines()  # once, whoever reads the text
+    assert line.startswith("limbeck: warning: ")
+    told = line.removeprefix("limbeck: warning: ")
+    assert "--language de" in told
+    assert json.loads(ended.stdout)["warnings"] == [told]
+    record = json.loads((tmp_path / "kept" / "vectors.json").read_text(encoding="utf-8"))
+    assert told in json.dumps(record)
+
+
+def test_own_warnings_are_told_once_and_others_as_ever() -> None:
+    usual = warnings.formatwarning
+    with warnings_in_a_line():
+        assert warnings.formatwarning("a\nb", UserWarning, limbeck.__file__, 1) == "limbeck: warning: a b\n"
+        assert warnings.formatwarning("a b", UserWarning, limbeck.__file__, 9) == ""
+        assert warnings.formatwarning("a", UserWarning, "elsewhere.py", 1) == usual("a", UserWarning, "elsewhere.py", 1)
+    assert warnings.formatwarning is usual
 
 
 def test_a_dry_run_leaves_nothing(run: Run, model: Path, text: Path, tmp_path: Path) -> None:

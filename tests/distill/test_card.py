@@ -66,3 +66,11 @@ def test_vectors_that_were_not_drawn_are_not_said_to_be():
     assert "drawn" not in card_of(pull=0.0)  # a single word has no neighbour
     unknown = card_of()  # of a run that did not tell
     assert "nearest to it." in unknown
+
+
+def test_a_text_in_another_language_is_told():
+    told = "the text does not look like English (en): give --language de."
+    vectors = StaticVectors(["tea"], np.eye(1))
+    for text in ({"language_warning": told}, [{}, {"language_warning": told}, {"language_warning": told}]):
+        made = Distilled(vectors, "average", "1", np.array([3]), ["corpus"], {"text": text})
+        assert card(made, dtype="float32").count("The text does not look like English") == 1

@@ -343,6 +343,15 @@ def test_losses_and_scores_of_distilling_are_shown(tmp_path: Path) -> None:
     assert (row["target"], row["value"], row["high"]) == ("run", 0.5, None)
 
 
+def test_a_text_in_another_language_is_told_once(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    texts = [{"paths": ["a"], "language_warning": "the text is not."}, {"paths": ["b"], "language_warning": ""}, {}]
+    (run / "run.json").write_text(json.dumps({"command": "distill", "source": {"corpus": texts}}))
+    [card] = section_of(report(run, out=tmp_path / "page.html"), "overview")["cards"]
+    assert dict(card["facts"])["warning"] == "The text is not."
+
+
 def test_a_comparison_says_what_it_found(tmp_path: Path) -> None:
     (tmp_path / "compared").mkdir()
     (tmp_path / "compared" / "run.json").write_text(json.dumps({"command": "compare", "runs": ["a", "b"]}))

@@ -34,7 +34,7 @@ from limbeck.cli import (
 from limbeck.cli.help import Help
 from limbeck.cli.options import add_common_options
 from limbeck.cli.output import as_json, recorded, silenced
-from limbeck.cli.process import prepare_process, print_anything
+from limbeck.cli.process import prepare_process, print_anything, warnings_in_a_line
 from limbeck.cli.torchrun import refuse_torchrun
 from limbeck.errors import LimbeckError, holds_password, without_passwords
 from limbeck.remote import refuse_password, urls_among
@@ -98,7 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     options.typed = typed
     prepare_process()
-    with recorded(options.json) as told, silenced(options.quiet and not options.json and _writes(options)):
+    silent = options.quiet and not options.json and _writes(options)
+    with recorded(options.json) as told, silenced(silent), warnings_in_a_line():
         status, error = _attempt(options)
     if options.json:
         facts = {"command": options.command, "status": status, **({"error": error} if error else {}), **told}

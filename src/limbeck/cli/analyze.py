@@ -239,7 +239,7 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
         )
     with open_corpus(options.corpus or [default_corpus()], **text) as corpus:
         if options.what == "tense":
-            return tense_of(
+            found = tense_of(
                 encoder,
                 corpus,
                 treebank=treebank_of(options.data) if options.data else None,
@@ -249,13 +249,21 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
                 **budget,
                 **common,
             )
+            return noted(found, corpus)
         source = TextSource(corpus, encoder, unit, budget["batch_tokens"])
         if options.what == "clusters":
-            return clusters_of(source, k=options.clusters, settings=settings, **common)
+            return noted(clusters_of(source, k=options.clusters, settings=settings, **common), corpus)
         if not options.count_in:
-            return frequency_of(source, settings=settings, **common)
+            return noted(frequency_of(source, settings=settings, **common), corpus)
         with open_corpus(options.count_in, **text) as other:
-            return frequency_of(source, count_in=replace(source, corpus=other), settings=settings, **common)
+            found = frequency_of(source, count_in=replace(source, corpus=other), settings=settings, **common)
+        return noted(found, corpus, other)
+
+
+def noted(found: Analysis, *texts: Corpus) -> Analysis:
+    """The analysis with a note of each text that is not in the language it was read by."""
+    warned = dict.fromkeys(filter(None, (text.language_warning for text in texts)))
+    return replace(found, notes=(*found.notes, *warned))
 
 
 def encoder_options(model: str | None, options: argparse.Namespace) -> dict[str, Any]:

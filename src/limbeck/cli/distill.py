@@ -6,6 +6,7 @@ import argparse
 import ast
 import sys
 import textwrap
+import warnings
 from collections import Counter
 from dataclasses import fields
 from math import isfinite
@@ -200,7 +201,9 @@ def take_part(options: argparse.Namespace) -> int:
     def subject_of() -> tuple[Subject, DistillSettings]:
         settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
         named = {"words": options.words, "add_words": options.add_words, "vectors": options.vectors}
-        return open_subject(options.model, options.corpus, settings, **named, **source), settings
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the first process tells
+            return open_subject(options.model, options.corpus, settings, **named, **source), settings
 
     with started(options) as workers:
         help_training(subject_of, workers)

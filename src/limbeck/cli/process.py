@@ -6,6 +6,12 @@ import ctypes
 import io
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from limbeck.cli.output import add
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's mallopt
 _NEVER = 2**31 - 1
@@ -16,6 +22,32 @@ def print_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def warnings_in_a_line() -> Iterator[None]:
+    """While a command runs: what limbeck itself warns of is told as its errors are, not as a line of its source."""
+    usual = warnings.formatwarning
+    own = str(Path(__file__).parents[1])
+    known: set[str] = set()  # of several models each would tell it again
+
+    def shown(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        if not filename.startswith(own):
+            return usual(message, category, filename, lineno, line)
+        told = " ".join(str(message).split())
+        if told in known:
+            return ""
+        known.add(told)
+        add("warnings", told)
+        return f"limbeck: warning: {told}\n"
+
+    warnings.formatwarning = shown
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def prepare_process() -> None:

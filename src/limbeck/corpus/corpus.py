@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
 from limbeck.corpus import formats
 from limbeck.corpus.compression import check_encoding
 from limbeck.corpus.documents import FileFormat, Format, RawDocument, grouped
-from limbeck.corpus.jsonl import line_of
+from limbeck.corpus.jsonl import line_of, parse_object
+from limbeck.corpus.language import Fit, fit_of, undivided, warning_of
 from limbeck.corpus.offsets import SPACING, SPACING_ROWS, Mark, Marks, Place, Trail, has_plain_lines, last_before
 from limbeck.corpus.parquet import Parquet
 from limbeck.corpus.readers import Paragraphs
@@ -24,12 +27,13 @@ from limbeck.corpus.segment import characters_of, splitter_for
 from limbeck.corpus.sources import Source, find_sources, texts_in
 from limbeck.corpus.tsv import Cells, Table
 from limbeck.corpus.units import Sentence
-from limbeck.errors import InputError, choose
+from limbeck.errors import InputError, LimbeckError, choose
 from limbeck.remote import RemoteFile, size_of
 
 Item = TypeVar("Item")
 LOOKS, LOOK_BYTES = 32, 1 << 14  #: how often and how far the fingerprint looks into a file
 REMOTE_LOOKS = 4  #: into a file by URL, of which it takes the ETag too, or else the date
+SEEN, SEEN_FILES = 20_000, 8  #: characters whose language is looked at, and files that they are taken from
 #: formats whose documents begin with a line; those of the others may begin within one that is very long
 BY_LINES = ("tsv", "jsonl", "conllu", "semcor")
 
@@ -269,6 +273,63 @@ class Corpus:
         if empty:
             raise self._no_words()
 
+    @cached_property
+    def fit(self) -> Fit:
+        """Whether the text is in the language that it is read by, as far as its beginning clearly shows."""
+        return fit_of(self._seen[0], self._settings.language)
+
+    @cached_property
+    def language_warning(self) -> str:
+        """What to tell a user whose text is clearly not in the language that it is read by; "" if nothing.
+
+        Text that is divided into words already is not divided by rules: there a language must have been chosen.
+        """
+        if self._settings.characters:
+            return ""
+        texts, by_rules = self._seen
+        if not by_rules and (told := undivided(texts)):
+            return told
+        chosen = self._settings.language != "en"
+        return warning_of(self.fit, by_rules=by_rules) if by_rules or chosen else ""
+
+    @cached_property
+    def _seen(self) -> tuple[list[str], bool]:
+        """The beginnings of a few files, and whether anything there is divided into words by rules."""
+        sources = self._sources[:1] if any(isinstance(s.path, RemoteFile) for s in self._sources) else self._sources
+        count = min(len(sources), SEEN_FILES)
+        chosen = [sources[number * len(sources) // count] for number in range(count)]
+        found: list[str] = []
+        by_rules = False
+        for documents in [iter(self._made), *(self._raw_in(source) for source in chosen)]:
+            room = SEEN // max(count, 1)
+            with suppress(LimbeckError):  # it is told when the text is read
+                for text, ruled in itertools.chain.from_iterable(map(self._texts_of, documents)):
+                    found.append(text[:room])
+                    by_rules = by_rules or ruled
+                    room -= len(text)
+                    if room <= 0:
+                        break
+        return found, by_rules
+
+    def _raw_in(self, source: Source) -> Iterator[RawDocument]:
+        with closing(cast(Generator[Any, None, None], self._documents_in(source, None))) as documents:
+            for _, document in documents:
+                yield document
+
+    def _texts_of(self, document: RawDocument) -> Iterator[tuple[str, bool]]:
+        """The running text of a document as it is, part by part, and whether rules divide it into words."""
+        if self.format in ("prose", "tsv", "words"):
+            yield from ((line, self.format != "words") for line in document.lines)
+        elif self.format in ("jsonl", "parquet"):
+            for number, line in enumerate(document.lines, document.line):
+                item = parse_object(line, document.source, number)
+                if isinstance(text := item.get("text"), str):
+                    yield text, True
+                elif isinstance(words := item.get("words"), list):
+                    yield " ".join(map(str, words)), False
+        else:
+            yield from ((" ".join(sentence.words), False) for sentence in self._format.parse(document))
+
     def _no_words(self) -> InputError:
         name = ", ".join(self.paths[:3]) or "the text given"
         return InputError.at(name, None, f"must hold text, read as {self.format} it holds no words: check --format.")
@@ -319,6 +380,7 @@ class Corpus:
             **asdict(self._settings),
             "columns": list(self._settings.columns),
             "fingerprint": self.fingerprint,
+            **({"language_warning": told} if (told := self.language_warning) else {}),
         }
 
     def close(self) -> None:

@@ -226,10 +226,15 @@ def blank_pipeline(language: str) -> Any:
         raise _missing(code) from error
 
 
+def code_of(language: str) -> str:
+    """The code of a language, which need not be one that spaCy knows: "en-US" and "English" are "en"."""
+    code = language.strip().lower().replace("_", "-").split("-")[0]
+    return {"no": "nb", **NAMES}.get(code, code)
+
+
 def check_language(language: str) -> str:
     """The code by which spaCy knows a language ("en-US" is "en"), or a UsageError with the nearest."""
-    code = language.strip().lower().replace("_", "-").split("-")[0]
-    code = {"no": "nb", **NAMES}.get(code, code)
+    code = code_of(language)
     if code in WITHOUT_BLANKS:
         raise UsageError(
             f"Words of language {code!r} are not parted by blanks and spaCy cannot find them: give --units characters."

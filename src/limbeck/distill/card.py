@@ -92,6 +92,7 @@ def card(made: Distilled, *, dtype: str) -> str:
         lines += ["", "Of the text was left out: " + told(dropped) + "."]
     if steps := about.get("finishing"):
         lines += ["", "Afterwards: " + "; ".join(map(step_text, steps)) + "."]
+    lines += [line for told in warnings_of(about.get("text")) for line in ("", told[:1].upper() + told[1:])]
     lines += [line for note in about.get("notes") or () for line in ("", note[:1].upper() + note[1:])]
     lines += ["", "## Scores", "", *scores_of(about.get("scores") or []), ""]
     lines += ["## Licence", "", licences(about), "", *use(about)]
@@ -272,6 +273,13 @@ def text_of(told_text: Any) -> str:
         paths = told_text.get("paths") or told_text.get("vectors") or told_text.get("format")
         return ", ".join(paths) if isinstance(paths, list) and paths else str(paths)
     return str(told_text)
+
+
+def warnings_of(told_text: Any) -> list[str]:
+    """What a text's record warns of; of several texts' each once."""
+    texts = told_text if isinstance(told_text, list) else [told_text]
+    found = [text.get("language_warning") for text in texts if isinstance(text, Mapping)]
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def scores_of(scores: list[dict[str, Any]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from limbeck.distill.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.run.distill_completing import Completing
+from limbeck.run.distill_frames import frames_warning
 from limbeck.run.distill_subject import Subject, describe
 from limbeck.run.distill_together import call_others
 from limbeck.run.distill_words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
@@ -70,6 +72,9 @@ class Distillation:
         self.cut_up = 0  # words that are shown and that the tokenizer cuts up, if a method asked for that
         self.completing = Completing(self)
         self.notes = list(subject.notes)
+        if told := frames_warning(subject, settings):
+            warnings.warn(told, stacklevel=2)
+            self.notes.append(told)
 
     def plan_words(self, surveyed: Plan | None = None) -> Plan | None:
         """Read through the text once, without the teacher, and choose the words; `surveyed`: that was done already."""

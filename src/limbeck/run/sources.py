@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -105,18 +106,25 @@ def repaired(source: Source, repair: Any) -> Source:
 
 
 def open_corpus(corpus: Any, **options: Any) -> Corpus:
-    """A Corpus from a path or "sample", several paths, or what is in memory: texts, sentences or rows."""
+    """A Corpus from a path or "sample", several paths, or what is in memory: texts, sentences or rows.
+
+    Warns of a text that is in another language than it is divided by.
+    """
     if isinstance(corpus, Corpus):
         refuse_options(options, "a Corpus that is open already")
-        return corpus
-    if not isinstance(corpus, str | Path):
-        return corpus_in_memory(corpus, **options)
-    if isinstance(corpus, str) and any(map(str.isspace, corpus)) and not names_something(corpus):
+        found = corpus
+    elif not isinstance(corpus, str | Path):
+        found = corpus_in_memory(corpus, **options)
+    elif isinstance(corpus, str) and any(map(str.isspace, corpus)) and not names_something(corpus):
         raise InputError(
             f"{' '.join(corpus.split())[:60]}: there is no such file or folder: check the path; a text itself is "
             "given in a list, [text]."
         )
-    return Corpus(corpus, **options)
+    else:
+        found = Corpus(corpus, **options)
+    if found.language_warning:
+        warnings.warn(found.language_warning, stacklevel=2)
+    return found
 
 
 def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None = None, **options: Any) -> Encoder:

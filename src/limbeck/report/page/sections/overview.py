@@ -62,11 +62,20 @@ def _subject_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "dimensions", f"{dim:,}" if isinstance(dim := told.get("dim"), int) else ""
     for text in (source.get("corpus"), about.get("corpus"), told.get("text"), asked.get("corpus")):
         yield "text", listed(text)
+        yield "warning", " ".join(_warnings_of(text))
     for data in (facts.get("data"), told.get("files")):
         yield "data", listed(data)
     yield "read by", str(source.get("text_unit") or told.get("text_unit") or "")
     yield "task", listed(told.get("task"))
     yield "tasks", listed(told.get("tasks"), most=20)
+
+
+def _warnings_of(texts: Any) -> list[str]:
+    """What the records of texts warn of, each once."""
+    found = [
+        str(_mapping(text).get("language_warning", "")) for text in (texts if isinstance(texts, list) else [texts])
+    ]
+    return [told[:1].upper() + told[1:] for told in dict.fromkeys(filter(None, found))]
 
 
 def _counts_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
