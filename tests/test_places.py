@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -364,3 +366,80 @@ def test_no_warning_where_nothing_is_yours(tmp_path: Path) -> None:
         run_into(run_into(tmp_path / "out", {"a": "1"}), {"a": "2"}, existing="replace")
     assert not old_of(tmp_path / "out").exists()
     assert places.is_own(tmp_path / "out")
+
+
+# --- what cannot be written ----------------------------------------------------------------------
+
+#: commands that write, as they are typed; none gets as far as what it would read
+WRITING = {
+    "measure": ["--model", "nowhere", "--corpus", "t.txt", "--out"],
+    "encode": ["--model", "nowhere", "--corpus", "t.txt", "--out"],
+    "repair": ["--model", "nowhere", "--corpus", "t.txt", "--method", "center", "--out"],
+    "analyze": ["frequency", "--model", "nowhere", "--corpus", "t.txt", "--out"],
+    "compare": ["nowhere", "nowhere", "--out"],
+    "report": ["nowhere", "--out"],
+    "plan": ["measure", "--model", "nowhere", "--corpus", "t.txt", "--out", "x", "--to"],
+    "reproduce": ["bis2021", "--model", "nowhere", "--corpus", "t.txt", "--out"],
+    "convert": ["v.txt"],
+    "demo": ["--out"],
+}
+
+
+@pytest.mark.parametrize("command", WRITING)
+@pytest.mark.parametrize("kind", ["not UTF-8", "loop", "below a loop", "pipe"])
+def test_what_cannot_be_written_is_found_before_the_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    os.mkfifo("pipe")
+    vectors("a").save("v.txt")
+    for place in ("limbeck.vectors.formats.read", "limbeck.report.differences.compare"):  # dear
+        monkeypatch.setattr(place, lambda *_, **__: pytest.fail("it was begun"))
+    before = sorted(os.listdir("."))
+    target = {"not UTF-8": os.fsdecode(b"bad\xff"), "loop": "loop", "below a loop": "loop/x", "pipe": "pipe"}[kind]
+    given = WRITING[command] if command != "plan" else ["--to", target, *WRITING[command][:-1]]
+    replacing = [] if command in ("plan", "demo") else ["--existing", "replace"]
+    status = main([command, *given, *([] if command == "plan" else [target]), *replacing])
+    told = capsys.readouterr().err
+    assert status == 1
+    assert told.count("\n") == 1
+    assert told.startswith("limbeck: ")
+    assert sorted(os.listdir(".")) == before
+    assert Path("pipe").is_fifo()
+
+
+def test_a_device_is_not_replaced(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    put(run, run_json='{"command": "analyze"}')
+    from limbeck.report import report
+
+    with pytest.raises(LimbeckError, match="no plain file"):
+        report(run, out="/dev/null", existing="replace")
+    vectors("a").save(tmp_path / "v.npz")
+    with pytest.raises(LimbeckError, match="no plain file"):
+        convert(tmp_path / "v.npz", "/dev/null", format="npz", existing="replace")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_not_end_a_command(tmp_path: Path, closed: str) -> None:
+    vectors("a").save(tmp_path / "v.txt")
+    command = f'exec "{sys.executable}" -m limbeck convert v.txt v.npz {closed}'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert StaticVectors.load(tmp_path / "v.npz").words == ["a"]
+
+
+def test_a_closed_standard_input_is_no_text(tmp_path: Path) -> None:
+    command = f'exec "{sys.executable}" -m limbeck measure --model mini-bert --corpus - --out o --quiet <&-'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_pipe_is_not_read_by_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    models = ["--model", "mini-bert", "mini-gpt2"]
+    assert main(["measure", *models, "--corpus", str(tmp_path / "pipe"), "--out", str(tmp_path / "o")]) == 2
+    assert "each model reads it anew" in capsys.readouterr().err

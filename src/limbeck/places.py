@@ -58,24 +58,24 @@ def _neighbour(place: Path, what: str) -> Path:
     return place.with_name(f".{place.name}.{what}")
 
 
-def check_name(target: str | Path) -> None:
+def check_name(target: str | Path, *, option: str = "--out") -> None:
     """Refuse a path that no file can have here, before anything dear is done for it."""
     try:
         os.fspath(target).encode()
         os.stat(target)
     except UnicodeEncodeError:
         shown = os.fspath(target).encode("utf-8", "backslashreplace").decode()
-        raise LimbeckError(f"{shown}: the output's path must be UTF-8: choose another --out.") from None
+        raise LimbeckError(f"{shown}: the output's path must be UTF-8: choose another {option}.") from None
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         pass  # is seen when it is made
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise LimbeckError(f"{target}: the output must be readable; {reason}: choose another --out.") from error
+        raise LimbeckError(f"{target}: the output must be readable; {reason}: choose another {option}.") from error
 
 
 def check_file(target: str | Path, *, option: str = "--out") -> None:
     """Refuse a file that could not be written, or that is no plain file, before anything dear is done for it."""
-    check_name(target)
+    check_name(target, option=option)
     path = Path(target)
     if os.path.lexists(path) and not path.is_file():
         what = "a folder" if path.is_dir() else "no plain file"

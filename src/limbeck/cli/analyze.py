@@ -163,6 +163,7 @@ def run(options: argparse.Namespace) -> int:
 def check(options: argparse.Namespace) -> None:
     """Refuse what cannot go together before anything is loaded; fill in what was left out."""
     from limbeck.analyze.spaces import METRICS, Method
+    from limbeck.corpus.sources import is_read_once
     from limbeck.run.folder import check_target
 
     choose(options.what, UNITS, what="WHAT")
@@ -181,8 +182,8 @@ def check(options: argparse.Namespace) -> None:
         raise UsageError("--vectors stand in the place of --model, --corpus and --count-in: give one or the other.")
     if options.vectors is None and not options.model:
         raise UsageError("--model is needed.")
-    if "-" in (options.corpus or ()) and len(options.model or []) > 1:
-        raise UsageError("--corpus must be files, each model reads it anew; got standard input: put it into a file.")
+    if any(map(is_read_once, options.corpus or ())) and len(options.model or []) > 1:
+        raise UsageError("--corpus must be files, each model reads it anew; got a pipe: put it into a file.")
     if options.what == "structure" and not options.data:
         raise UsageError("analyze structure needs sentences: give a treebank (CoNLL-U) or pairs (.tsv) to --data.")
     if options.what == "structure" and options.group_size < 2:

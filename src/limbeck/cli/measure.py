@@ -133,11 +133,14 @@ def settings_of(options: argparse.Namespace) -> MeasureSettings:
 
 def check_before(targets: Sequence[Path], options: argparse.Namespace) -> None:
     """Of several models the last one should not be refused when the first is done."""
+    from limbeck.corpus.sources import is_read_once
     from limbeck.encoders.loading import check_model
     from limbeck.run.folder import check_target
     from limbeck.run.sources import is_static
 
     if len(targets) > 1:
+        if any(map(is_read_once, options.corpus or ())):
+            raise UsageError("--corpus must be files, each model reads it anew; got a pipe: put it into a file.")
         for model in options.model:
             if not is_static(model):
                 check_model(model)

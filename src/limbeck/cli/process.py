@@ -18,7 +18,18 @@ _NEVER = 2**31 - 1
 
 
 def print_anything() -> None:
-    """Let a character that the terminal does not have become a question mark, not the end of the command."""
+    """Let a character that the terminal does not have become a question mark, not the end of the command.
+
+    What is printed to a stream that is closed goes nowhere; a file that is opened must not get its number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            if number:
+                setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115 (to the end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

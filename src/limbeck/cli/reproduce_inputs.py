@@ -55,8 +55,10 @@ def check_page(paper: Paper, options: argparse.Namespace) -> None:
 
 def check_out(options: argparse.Namespace) -> None:
     """Refuse what could not be read once a model, and findings that are there already."""
-    if "-" in (options.corpus or ()):
-        raise UsageError("--corpus must be files, each model reads it anew; got standard input: put it into a file.")
+    from limbeck.corpus.sources import is_read_once
+
+    if any(map(is_read_once, options.corpus or ())):
+        raise UsageError("--corpus must be files, each model reads it anew; got a pipe: put it into a file.")
     if options.existing == "fail" and not options.dry_run and (options.out / "findings.json").exists():
         raise LimbeckError(f"{options.out}: it already holds findings: --existing resume or replace, or another --out.")
 

@@ -60,6 +60,14 @@ def _remove(path: Path, owner: int) -> None:
         path.unlink(missing_ok=True)
 
 
+def is_read_once(path: str) -> bool:
+    """Whether what a path names can be read only once: standard input, a pipe."""
+    try:
+        return path == "-" or stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def find_sources(paths: Sequence[str | Path]) -> tuple[list[Source], list[Spool]]:
     """All files that the paths name, in order; folders and globs in the order of their names."""
     if not paths:
@@ -69,6 +77,8 @@ def find_sources(paths: Sequence[str | Path]) -> tuple[list[Source], list[Spool]
     for path in map(str, paths):
         path = str(as_path(path))
         if path == "-":
+            if sys.stdin is None:
+                raise InputError("-: a text is to be read from standard input, it is closed: give a file or a pipe.")
             spools.append(Spool(sys.stdin.buffer))
             sources.append(_checked(Source(spools[-1].path, "standard input")))
         elif url := as_url(path):

@@ -158,7 +158,7 @@ def _convert(
 def check_target(source: Path, target: Path, format: str, existing: str) -> None:
     """Refuse a target that is there, unless it is to be replaced and is of the kind that is written."""
     choose(existing, EXISTING, what="existing")
-    check_name(target)
+    check_name(target, option="name")
     if format not in formats.FOLDERS and not target.is_dir():
         check_file(target, option="name")
     if not target.exists():
