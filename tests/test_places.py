@@ -241,6 +241,26 @@ def test_links_in_a_working_folder_are_removed_and_not_followed(tmp_path: Path) 
     assert tree(tmp_path / "out") == {"run.json": "{}"}
 
 
+def test_a_run_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "out")
+    put(folder.unfinished, run_json="{}", a_csv="late")
+    run_into(tmp_path / "other", {"a.csv": "early"}).rename(tmp_path / "out")
+    with folder, pytest.raises(LimbeckError, match=r"another run is there by now.*the run is in"):
+        folder.finish()
+    assert tree(tmp_path / "out")["a.csv"] == "early"
+    assert tree(unfinished_of(tmp_path / "out"))["a.csv"] == "late"
+
+
+def test_after_a_kill_before_anything_could_be_gone_on_from_the_same_call_works(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "out")
+    put(folder.unfinished, layers_csv="half")
+    with pytest.raises(LimbeckError, match="another run is writing it"):
+        RunFolder(tmp_path / "out")
+    assert folder._lock is not None
+    os.close(folder._lock)  # as the system does for a process that dies
+    assert tree(run_into(tmp_path / "out", {"a.csv": "1"})) == {"run.json": "{}", "a.csv": "1"}
+
+
 def test_what_cannot_be_put_in_place_is_kept(tmp_path: Path) -> None:
     def meddled() -> None:
         with RunFolder(tmp_path / "out") as folder:

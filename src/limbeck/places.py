@@ -212,6 +212,8 @@ def begin(folder: Path, holds: str, *, anew: bool) -> int | None:
     except BaseException:
         if held is not None:
             os.close(held)
+        with contextlib.suppress(OSError):  # which has something in it
+            os.rmdir(folder)
         raise
     return held
 

@@ -102,6 +102,14 @@ def test_a_full_file_system(full_disk: Path) -> None:
     assert not (full_disk / "out").exists()
 
 
+def test_nothing_is_left_where_there_is_no_room_at_all(tmp_path: Path) -> None:
+    with no_larger_files_than(1), pytest.raises(LimbeckError, match="could not be written"):
+        RunFolder(tmp_path / "out")
+    with no_larger_files_than(1), pytest.raises(LimbeckError, match="could not be written"), held(tmp_path / "out"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_disk_that_is_full_is_one_line_to_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text.jsonl").write_text(as_jsonl(MADE))
     (tmp_path / "v.txt").write_text("the 1 2 3\nriver 2 1 0\nand 0 1 5\n")

@@ -65,6 +65,7 @@ class RunFolder:
         #: names of what is in the folder for an unfinished run alone; it goes once the run is in its place
         self.passing: list[str] = []
         self._lock: int | None = None
+        self._existing = existing
         self._whole = False  # nothing is missing but the place
         if not self.complete:
             self._open(existing)
@@ -81,7 +82,7 @@ class RunFolder:
 
     def _open(self, existing: str) -> None:
         try:
-            self._lock = begin(self.unfinished, RUN, anew=existing == "replace")
+            self._lock = begin(self.unfinished, RUN, anew=existing != "resume")
         except BlockingIOError:
             raise LimbeckError(
                 f"{self.target}: another run is writing it at this moment: wait for it, or choose another --out."
@@ -98,6 +99,8 @@ class RunFolder:
         self._whole = True
         try:
             refuse_other(place)  # somebody may have put something there meanwhile
+            if self._existing == "fail" and holds_run(place):
+                raise LimbeckError("another run is there by now")
             put_in_place(self.unfinished, place, RUN)
         except (OSError, LimbeckError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
@@ -155,23 +158,26 @@ def held(folder: str | Path) -> Iterator[Path]:
     place = place_of(as_path(folder))
     there = place.exists()
     refuse_other(place, REPRODUCTION)
+    handle: int | None = None
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        handle = lock(place)
-        mark(place, REPRODUCTION)
-    except BlockingIOError:
-        raise LimbeckError(
-            f"{folder}: another run is writing it at this moment: wait for it, or choose another --out."
-        ) from None
-    except OSError as error:
-        raise LimbeckError(f"{folder}: the output must be writable; {error.strerror}: choose another --out.") from error
-    try:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            handle = lock(place)
+            mark(place, REPRODUCTION)
+        except BlockingIOError:
+            raise LimbeckError(
+                f"{folder}: another run is writing it at this moment: wait for it, or choose another --out."
+            ) from None
+        except OSError as error:
+            raise LimbeckError(
+                f"{folder}: the output must be writable; {error.strerror}: choose another --out."
+            ) from error
         yield place
     finally:
         if handle is not None:
+            if not there and set(os.listdir(place)) <= {MARK}:  # nothing was written
+                shutil.rmtree(place)
             os.close(handle)
-        if not there and os.listdir(place) == [MARK]:  # nothing was written
-            shutil.rmtree(place)
 
 
 def check_target(target: str | Path, *, existing: str = "fail") -> None:
@@ -199,10 +205,16 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
             f"{target}: only what limbeck has written is replaced, this run has no record of that (the file {MARK}): "
             "remove the folder yourself, or choose another --out."
         )
-    if existing == "fail" and unfinished_of(target).exists():
+    if existing == "fail" and holds_more_than_a_beginning(unfinished_of(target)):
         raise LimbeckError(
             f"{target}: an unfinished run is here: --existing resume goes on, --existing replace begins anew."
         )
+
+
+def holds_more_than_a_beginning(unfinished: Path) -> bool:
+    """Whether a killed run has left what another could go on from, or all but its place."""
+    state = unfinished / "state"
+    return own_in(unfinished) is not None or (state.is_dir() and any(state.iterdir()))
 
 
 def holds_run(target: Path) -> bool:
