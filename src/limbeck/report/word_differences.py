@@ -103,6 +103,7 @@ def measurements_of(run: Any) -> Measurements:
     for cells in zip(*table.values(), strict=True):
         row = {name: "" if value is None else value for name, value in zip(table, cells, strict=True)}
         whole.setdefault(row["measure"], {})[row["layer"]] = row
+    counted = np.flatnonzero(run.counted)
     words = list(run.plan.vocabulary.words)
     values: dict[str, dict[str, Floats]] = {}
     for measure in WORD_MEASURES:
@@ -113,9 +114,10 @@ def measurements_of(run: Any) -> Measurements:
             own, baseline = np.full((2, len(run.layers), len(words)), np.nan)
             own[:, run.kept_words] = found.values
             baseline[:, run.kept_words] = np.nan if found.baselines is None else found.baselines
-        values[measure] = {"value": own, "adjusted": own - baseline}
+        values[measure] = {"value": own[:, counted], "adjusted": (own - baseline)[:, counted]}
     text, units = _read_by(run.source)
-    return Measurements(str(run.name), text, units, tuple(run.layers), words, values, whole)
+    shown = [words[place] for place in counted]
+    return Measurements(str(run.name), text, units, tuple(run.layers), shown, values, whole)
 
 
 def _told(run: Any, name: str) -> str:
