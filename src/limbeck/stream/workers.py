@@ -19,7 +19,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
@@ -62,7 +62,7 @@ class Pool:
     def __init__(self, count: int = 0) -> None:
         self.count = count
         self._pool: ProcessPoolExecutor | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def map(self, function: Callable[[Item], Done], items: Iterable[Item], *, ahead: int = 8) -> Iterator[Done]:
         """function of each item, in order, at most `ahead` items a worker in advance.
@@ -100,19 +100,24 @@ class Pool:
 
     def _start(self, function: Callable[[Any], Any]) -> tuple[ProcessPoolExecutor, str]:
         if self._pool is None or self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="limbeck-workers-")
+            self._folder = Path(tempfile.mkdtemp(prefix="limbeck-workers-"))
+            clean = partial(shutil.rmtree, self._folder, ignore_errors=True)
             self._pool = ProcessPoolExecutor(
-                self.count, mp_context=_Context(), initializer=_prepare_process, initargs=(self._folder.name,)
+                self.count, mp_context=_Context(), initializer=_prepare_process, initargs=(clean,)
             )
-        path = Path(self._folder.name) / f"{len(list(Path(self._folder.name).iterdir()))}.pickle"
+        path = self._folder / f"{len(list(self._folder.iterdir()))}.pickle"
         path.write_bytes(pickle.dumps(function))
         return self._pool, str(path)
 
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
+        self.remove_folder()
+
+    def remove_folder(self) -> None:
+        """Remove what the processes were given in files."""
         if self._folder is not None:
-            self._folder.cleanup()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Workers:
@@ -220,7 +225,8 @@ def _gone() -> LimbeckError:
 
 def _feed(count: int, jobs: Any, items: Any) -> None:
     """The feeding process: jobs come in, their items go out, each job's followed by an end."""
-    _prepare_process("")
+    pool = Pool(count)
+    _prepare_process(pool.remove_folder)
     given: queue.Queue[bytes | None] = queue.Queue()
     ready: queue.Queue[Any] = queue.Queue(READY)  # pickled
     stopped = threading.Event()
@@ -248,7 +254,6 @@ def _feed(count: int, jobs: Any, items: Any) -> None:
     threading.Thread(target=listen, daemon=True).start()
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
-    pool = Pool(count)
     pool.start()
     while (packed := given.get()) is not None:
         wrong: BaseException | None = None
@@ -277,23 +282,25 @@ def _packed_end(error: BaseException | None) -> Any:
     return packed
 
 
-def _prepare_process(folder: str) -> None:
+def _prepare_process(clean: Callable[[], None]) -> None:
     ignore()  # Ctrl-C is the parent's business
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one process, one core
     # Text is a million small objects and no cycles: looking for cycles among them took a quarter of a worker's time.
     gc.freeze()
     youngest, *older = gc.get_threshold()
     gc.set_threshold(100 * youngest, *older)
-    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(clean,), daemon=True).start()
 
 
-def _end_with_parent(folder: str) -> None:
-    """A parent that is killed outright cannot tell its workers, which would wait for ever: they look after it."""
+def _end_with_parent(clean: Callable[[], None]) -> None:
+    """A parent that is killed outright cannot tell its workers, which would wait for ever: they look after it.
+
+    Each cleans up: the one that owns the folder may be closing its pool just then, whose processes do not see it die.
+    """
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
+        clean()
         os._exit(1)
 
 
