@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_folder_holds_what_it_should(folder: Path) -> None:
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert files == {
-        "run.json", "layers.csv", "frequency.csv", "words.parquet", "spectra.parquet", "dimensions.parquet",
+        ".limbeck", "run.json", "layers.csv", "frequency.csv", "words.parquet", "spectra.parquet", "dimensions.parquet",
         "sample.parquet", "neighbors.parquet", "clouds.parquet", "report.html",
         "state/plan.npz", "state/texts.npz", "state/parts/000000-000001.npz",
     }  # fmt: skip
