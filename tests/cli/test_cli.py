@@ -432,7 +432,7 @@ def test_vectors_that_are_not_whole(run: Run, tmp_path: Path) -> None:
     for name, told in {
         "unfinished": "was not finished",
         "nowhere": "No such file",
-        "text": "npz, Parquet or HDF5 is needed",
+        "text": "npz, npy, Parquet or HDF5 is needed",
     }.items():
         status, _, err = run("measure", "--vectors", tmp_path / name, "--out", tmp_path / "run")
         assert status == 1

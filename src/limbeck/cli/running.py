@@ -37,14 +37,15 @@ def opened(target: Path, options: argparse.Namespace) -> Iterator[tuple[RunFolde
 def started(options: argparse.Namespace) -> Workers:
     """The workers of a pass, on their way up while the model is loaded: processes of this machine, or those of Ray."""
     engine = getattr(options, "engine", "local")
-    if engine == "local" or options.dry_run:
+    dry = getattr(options, "dry_run", False)  # analyze has none
+    if engine == "local" or dry:
         from limbeck.stream.workers import Workers  # without torch, which takes its time
 
         for name in ("address", "gpus_per_worker"):
             if getattr(options, name, None) is not None and engine == "local":
                 raise UsageError(f"--{name.replace('_', '-')} is of --engine ray: add that, or leave it out.")
         workers = Workers(workers_for(options) if engine == "local" else 0)
-        return workers if options.dry_run else workers.start()
+        return workers if dry else workers.start()
     from limbeck.cli.process import prepare_process
     from limbeck.stream.run import workers_of
 
