@@ -211,7 +211,7 @@ def test_files_without_a_reader_are_told_what_to_save_instead(tmp_path: Path) ->
     np.save(tmp_path / "v.npy", matrix)
     with pytest.raises(InputError, match=r"got a pickle, as gensim's save writes, .* save_word2vec_format\(NAME"):
         StaticVectors.load(tmp_path / "v.kv")
-    with pytest.raises(InputError, match=r"got an \.npy array, which has no words: .* numpy\.savez\(NAME, words"):
+    with pytest.raises(InputError, match=r"v\.npy: .* no vocabulary .* v\.txt, or .* numpy\.savez\(NAME, words"):
         StaticVectors.load(tmp_path / "v.npy")
     keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
     np.savez(tmp_path / "v.npz", words=words, vectors=matrix)
@@ -219,3 +219,39 @@ def test_files_without_a_reader_are_told_what_to_save_instead(tmp_path: Path) ->
         again = StaticVectors.load(tmp_path / name)
         assert again.words == words
         assert np.array_equal(again.matrix, matrix)
+
+
+def test_an_array_has_its_words_beside_it(tmp_path: Path) -> None:
+    matrix = np.random.default_rng(0).normal(size=(3, 4))
+    words = ["tea", "machine learning", "10"]
+    for dtype in ("<f2", ">f4", "<f8"):
+        for order in "CF":
+            np.save(tmp_path / "v.npy", np.asarray(matrix.astype(dtype), order=order))
+            (tmp_path / "v.txt").write_bytes("\ufefftea\r\nmachine learning\r\n10\r\n".encode())
+            vectors = StaticVectors.load(tmp_path / "v.npy")
+            assert vectors.words == words
+            assert np.array_equal(vectors.matrix, matrix.astype(dtype).astype(np.float32))
+    (tmp_path / "v.txt").write_text("tea\nnight\n")
+    with pytest.raises(InputError, match=r"v\.npy: .* 2 words and an array of shape \(3, 4\)"):
+        StaticVectors.load(tmp_path / "v.npy")
+
+
+def test_vectors_in_text_form_beside_an_array_are_not_its_words(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.eye(2))
+    for rows in ("tea 1 0\nnight 0 1\n", "2 2\ntea 1 0\n"):  # as many lines as rows
+        (tmp_path / "v.txt").write_text(rows)
+        with pytest.raises(InputError, match="no vocabulary"):
+            StaticVectors.load(tmp_path / "v.npy")
+    (tmp_path / "vocab.txt").write_text("tea\nnight\n")
+    assert StaticVectors.load(tmp_path / "v.npy").words == ["tea", "night"]
+
+
+def test_an_array_of_objects_or_cut_off_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("tea\nnight\n")
+    np.save(tmp_path / "v.npy", np.array([{}, 1]), allow_pickle=True)
+    with pytest.raises(InputError, match="pickle"):
+        StaticVectors.load(tmp_path / "v.npy")
+    np.save(tmp_path / "v.npy", np.eye(2))
+    (tmp_path / "v.npy").write_bytes((tmp_path / "v.npy").read_bytes()[:-8])
+    with pytest.raises(InputError, match=r"v\.npy"):
+        StaticVectors.load(tmp_path / "v.npy")

@@ -131,7 +131,7 @@ def test_model2vec_parts_that_do_not_fit(tmp_path: Path) -> None:
 def test_safetensors_with_a_vocabulary_beside_it(tmp_path: Path, name: str, content: str) -> None:
     x = matrix(3)
     save_file({"embeddings": x}, tmp_path / "v.safetensors")
-    with pytest.raises(InputError, match=r"v\.safetensors: words are needed"):
+    with pytest.raises(InputError, match=r"v\.safetensors: .* no vocabulary"):
         StaticVectors.load(tmp_path / "v.safetensors")
     (tmp_path / name).write_text(content)
     vectors = StaticVectors.load(tmp_path / "v.safetensors")

@@ -1,4 +1,4 @@
-"""Word vectors as arrays: npz, and safetensors with its vocabulary inside or beside it."""
+"""Word vectors as arrays: npz, safetensors with its vocabulary inside or beside it, and npy with it beside it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.extras import need
+from limbeck.npz import check_array
+from limbeck.numerals import number_of
 from limbeck.strings import pack, unpack
 from limbeck.vectors.gather import Floats, Rows, Table, table_of
 from limbeck.vectors.mapped import map_member, member_names, read_member
@@ -36,6 +38,14 @@ def read_npz(path: Path, *, limit: int | None = None) -> Table:
     if SCALES_NAME in names:
         matrix = ScaledRows(matrix, read_member(path, SCALES_NAME), path)
     return table_of(path, strings_in(words, offsets, path), matrix, limit=limit)
+
+
+def read_npy(path: Path, *, limit: int | None = None) -> Table:
+    """Read one array (words, d), mapped, and words from a vocabulary file beside it."""
+    with open(path, "rb") as file:
+        check_array(file, path.stat().st_size)
+    words = vocabulary_beside(path)
+    return table_of(path, words, np.load(path, mmap_mode="r", allow_pickle=False), limit=limit)
 
 
 def write_npz(path: Path, words: Sequence[str], matrix: Floats, *, dtype: str = "float32") -> None:
@@ -115,19 +125,23 @@ class ScaledRows:
 
 
 def vocabulary_beside(path: Path) -> list[str]:
-    """Words of the vocabulary file that stands beside a safetensors file."""
-    stem = path.name.removesuffix(".safetensors")
+    """Words of the vocabulary file that stands beside a file of an array, one a row."""
+    stem = path.name.removesuffix(path.suffix)
     names = (f"{stem}.vocab.json", f"{stem}.vocab.txt", f"{stem}.txt", "tokenizer.json", "vocab.json", "vocab.txt")
     for name in names:
         beside = path.with_name(name)
         if not beside.exists():
             continue
         if beside.suffix == ".txt":
-            return beside.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+            lines = beside.read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n")
+            if any(len(fields := line.split()) > 2 and None not in map(number_of, fields[1:]) for line in lines[:2]):
+                continue  # vectors in text form by the same name
+            return [line.removesuffix("\r") for line in lines]
         return in_order(read_json(beside), beside)
     raise InputError(
-        f"{path}: words are needed beside the matrix, in tensors words and offsets or in one of "
-        f"{', '.join(names)}: none is there."
+        f"{path}: word vectors need words, there is no vocabulary beside the array: put one word a line, one for each "
+        f"row, into {names[2]}, or save both with numpy.savez(NAME, words=words, vectors=array). Looked for "
+        f"{', '.join(names)}."
     )
 
 

@@ -32,6 +32,7 @@ READABLE = (
     "fasttext",
     "fasttext-binary",
     "npz",
+    "npy",
     "safetensors",
     "model2vec",
     "spacy",
@@ -52,7 +53,11 @@ BY_SUFFIX = {
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 HEAD = 1 << 20  #: bytes looked at to tell a text's second line from binary numbers: room for 40,000 dimensions
 PICKLED = (b"\2", b"\3", b"\4", b"\5")  #: the second byte of a pickle says which protocol, the first that it is one
-ARRAYS: dict[str, Callable[..., Table]] = {"npz": arrays.read_npz, "safetensors": arrays.read_safetensors}
+ARRAYS: dict[str, Callable[..., Table]] = {
+    "npz": arrays.read_npz,
+    "npy": arrays.read_npy,
+    "safetensors": arrays.read_safetensors,
+}
 
 
 def read(path: str | Path, *, format: str = "auto", limit: int | None = None) -> Table:
@@ -141,10 +146,7 @@ def detect(head: bytes, path: Path) -> str:
                 f"{path}: word vectors are needed, got a {what} file: load it with OccurrenceVectors.load."
             )
     if head.startswith(b"\x93NUMPY"):
-        raise InputError(
-            f"{path}: word vectors are needed, got an .npy array, which has no words: save both with "
-            "numpy.savez(NAME, words=words, vectors=array)."
-        )
+        return "npy"
     if head[:1] == b"\x80" and head[1:2] in PICKLED:
         raise InputError(
             f"{path}: word vectors are needed, got a pickle, as gensim's save writes, which is not read since it can "
