@@ -27,8 +27,9 @@ EPSILON = 1e-3  #: of 3CosMul, as published
 BLOCK = 8192  #: words of the vocabulary at a time
 STRIP = 64  #: words that are passed over together
 LOOKS = 1 << 17  #: strips looked at together
-NEAR = 2e-6  #: two sums of three cosines in float32 that differ by less are reckoned again in float64
-SAME = 1e-12  #: and are equal if they differ by less than this
+#: scores in float32 that differ by less are computed again in float64; logarithms magnify rounding, most by a's 1 / ε
+NEAR: dict[Method, float] = {"add": 2e-6, "mul": 2e-4}
+EQUAL = 1e-12  #: and are equal if they differ by less than this
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
@@ -53,7 +54,7 @@ def answered(
     device      where to reckon: a GPU if there is one, unless said
 
     Of words that are equally near the one that comes first in the vocabulary answers. The right answer's score and the
-    others' come out of two products, which round differently, so those that are nearly equal are reckoned once more.
+    others' come out of two products, which round differently, so those that are nearly equal are computed once more.
     """
     if not len(questions):
         return {method: np.zeros(0, dtype=bool) for method in methods}
@@ -82,12 +83,12 @@ def answered(
             strips, strips_of_pairs = (x.view(len(x), -1, STRIP) for x in (plus, of_pairs))
             highest, highest_of_pairs = strips.amax(dim=2), strips_of_pairs.amax(dim=2)
             left = torch.nonzero(alive[method]).squeeze(1)
-            for part, at in _worth(left, highest_of_pairs, highest, p, c, wanted[method]):
+            for part, at in _worth(left, highest_of_pairs, highest, p, c, wanted[method] - NEAR[method]):
                 scores = strips_of_pairs[p[part], at] + strips[c[part], at]  # (looks, strip)
                 rows = start + STRIP * at.unsqueeze(1) + torch.arange(STRIP, device=device)
-                goal, first = wanted[method][part].unsqueeze(1), rows < right[part].unsqueeze(1)
-                near = (scores != goal) & ((scores - goal).abs() <= NEAR)
-                better = ((scores > goal) & ~near) | ((scores == goal) & first)
+                goal = wanted[method][part].unsqueeze(1)
+                near = (scores - goal).abs() <= NEAR[method]
+                better = (scores > goal) & ~near
                 for column in barred[part].T:
                     better &= rows != column.unsqueeze(1)
                     near &= rows != column.unsqueeze(1)
@@ -98,7 +99,7 @@ def answered(
                         _exact(own, abc[asked], torch.from_numpy(vocabulary[at.cpu().numpy()]).to(device), method)
                         for at in (other, right[asked])
                     )
-                    ahead = (theirs > ours + SAME) | (~(theirs < ours - SAME) & (other < right[asked]))
+                    ahead = (theirs > ours + EQUAL) | (~(theirs < ours - EQUAL) & (other < right[asked]))
                     alive[method][asked[ahead]] = False
     return {method: still.cpu().numpy() for method, still in alive.items()}
 
@@ -109,14 +110,14 @@ def _worth(
     highest: torch.Tensor,
     p: torch.Tensor,
     c: torch.Tensor,
-    wanted: torch.Tensor,
+    least: torch.Tensor,
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Questions and strips in which a word may come before the right answer, some at a time."""
     step = max(1, LOOKS // highest.shape[1])
     for start in range(0, len(left), step):
         some = left[start : start + step]
         bound = highest_of_pairs[p[some]] + highest[c[some]]  # (some, strips)
-        number, strip = torch.nonzero(bound >= wanted[some].unsqueeze(1) - NEAR, as_tuple=True)
+        number, strip = torch.nonzero(bound >= least[some].unsqueeze(1), as_tuple=True)
         yield some[number], strip
 
 
