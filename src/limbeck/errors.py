@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import unquote
 
-#: a scheme and what follows it; a Path leaves one slash of two
+#: a scheme and what follows it; a Path keeps only one of its two slashes
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.\-]+:/\S*", re.IGNORECASE)
 #: after a scheme: a colon that no port follows, and an @ before the next slash; or before the first slash, and an @
 PASSWORD = re.compile(r":(?!\d+[/?#])[^/@]*@|^[^/@]*:(?!\d*(?:/|$))[^@]*@")

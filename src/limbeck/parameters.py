@@ -113,10 +113,13 @@ def settings_class(function: Callable[..., Any], annotation: Any) -> Any:
 def kinds_of(annotation: Any) -> list[str]:
     """The parts of an annotation such as "str | Path | None", without what stands in brackets.
 
-    >>> kinds_of("str | Sequence[str | int] | None")
-    ['str', 'Sequence', 'None']
+    >>> kinds_of("str | Sequence[str | tuple[int, ...]] | Mapping[str, int] | None")
+    ['str', 'Sequence', 'Mapping', 'None']
     """
-    return [part.strip() for part in re.sub(r"\[.*\]", "", str(annotation)).split("|")]
+    text = str(annotation)
+    while (without := re.sub(r"\[[^\[\]]*\]", "", text)) != text:  # the innermost brackets
+        text = without
+    return [part.strip() for part in text.split("|")]
 
 
 def fitting(value: Any, annotation: Any, *, what: str) -> Any:

@@ -23,7 +23,7 @@ from urllib.parse import unquote
 from limbeck.errors import InputError, LimbeckError, MissingExtra, UsageError, holds_password
 from limbeck.extras import need
 
-#: a Path leaves one slash of two; a single letter is a drive of Windows
+#: a Path keeps only one of its two slashes; a single letter is a drive of Windows
 URL = re.compile(r"([a-z][a-z0-9+.\-]+):/+(.*)", re.DOTALL | re.IGNORECASE)
 WEB = ("http", "https")  #: where there are files and no folders
 #: where folders come with the files in them; to make one could make a bucket

@@ -77,7 +77,8 @@ class PutOff:
     worth    whether there is anything to lose at this moment; where there is not the stop is not held back
     seconds  for which `check` goes on; None: `GRACE`
 
-    A second signal, for the impatient, is not held back. Outside the main thread nothing is.
+    A second signal, for the impatient, is not held back. Outside the main thread nothing is. A block that ends in an
+    error ends in that error: the stop that was asked for is not raised as well.
     """
 
     def __init__(self, worth: Callable[[], bool] = lambda: True, *, seconds: float | None = None) -> None:

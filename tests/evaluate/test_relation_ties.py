@@ -142,3 +142,4 @@ def test_level_knows_no_cells() -> None:
         assert len(np.unique(made[exact == number])) == 1
     assert len(np.unique(made)) == len(np.unique(exact))
     assert level(np.empty(0)).tolist() == []
+    np.testing.assert_array_equal(level(np.array([np.nan, 0.1, 0.5])), [np.nan, 0.1, 0.5])

@@ -149,6 +149,9 @@ def test_new_pairs_are_scored_as_a_set_of_their_own(model: Path, text: Path, dat
         if row["fit"] == "text":
             apart = expected[row["setting"]].value - expected[row["other"]].value
             assert row["difference"] == pytest.approx(apart)
+    (folder / "sts-test.csv").write_text("\n".join(lines["sts-dev.csv"]) + "\n")  # nothing in it is new
+    part = measuring.sts()
+    assert (part.rows("new"), part.rows("new-compared")) == ([], [])
     measuring.close()
 
 

@@ -25,9 +25,8 @@ FOREIGN = 0.5  #: the share of letters of other scripts from which on a text doe
 PLAIN = 0.3  #: the share of its own function words from which on a text fits whatever else is in it: English has 0.4
 EVIDENCE = 0.12  #: the least share of words that are function words of another language and not of its own
 TIMES = 3  #: as many times more than of those that are function words of its own and not of the other
-ALIKE = (
-    0.95  #: languages with as large a share of the best one's function words cannot be told apart: Indonesian, Malay
-)
+#: languages with as large a share of the best one's function words cannot be told apart: Indonesian, Malay
+ALIKE = 0.95
 AHEAD = 1.9  #: the best language has so many times the function words of the next, or
 EVEN = 8  #: its function words occur as if so many were equally frequent: then it is the one
 KINDS = 8  #: the least number of different ones: "de la" in a list of names is not Spanish

@@ -50,14 +50,15 @@ def level(x: Floats, *, within: float = SAME) -> Floats:
     """Numbers of which those that differ by rounding alone are made equal, so that ranks see a tie.
 
     In rising order a number that is no further than `within` above the one before it becomes that one. This does not
-    cut the line into cells of fixed width, whose edges could part two equal numbers.
+    cut the line into cells of fixed width, whose edges could part two equal numbers. It is meant for scores that are
+    sparse beside `within`: of numbers that are all nearer than that to the next, all become the least. NaN stays NaN.
 
     >>> level(np.array([0.5, 0.1 + 0.2, 0.3])).tolist()
     [0.5, 0.3, 0.3]
     """
     order = np.argsort(x, kind="stable")
     rising = x[order]
-    begins = np.concatenate([[True], np.diff(rising) > within])[: len(x)]
+    begins = np.concatenate([[True], ~(np.diff(rising) <= within)])[: len(x)]
     made = np.empty_like(rising)
     made[order] = rising[begins][np.cumsum(begins) - 1]
     return made

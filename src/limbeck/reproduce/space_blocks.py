@@ -162,7 +162,7 @@ def table_2(found: Reproduction) -> str:
         names = ["model", "fitted on", "global − as it is", "cluster − as it is", "cluster − global"]
         parts.append("Mean difference over the sets, in points, with 95 % intervals:\n\n"
                      + table(names, [row for rows in gains for row in rows]))  # fmt: skip
-    measured = [one for one in found.subjects if "sts" in one.parts and NEW[0] in one.part("sts").tables]
+    measured = [one for one in found.subjects if "sts" in one.parts and one.part("sts").tables.get(NEW[0])]
     if measured:
         rows = [row for one in measured for row in _gains(one, new=True)]
         parts.append(f"The same on new pairs alone. {_left_out(measured[0])}:\n\n{table(names, rows)}")

@@ -52,6 +52,7 @@ from limbeck.stream import TextSource
 EQUAL_LENGTH = math.sqrt(768)  #: what layer normalisation makes of vectors as wide as the paper's
 PICTURE_CLUSTERS = 9  #: of Figure 2; the paper does not say how many, and in Table 1 these do best for GPT-2
 PICTURE = 1500  #: points of it
+LEAST_PAIRS = 10  #: new ones of a set, whose correlation says something
 REMOVED = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
 COMPARED = (("global", "baseline"), ("cluster", "baseline"), ("cluster", "global"))
 
@@ -246,6 +247,8 @@ class Measuring:
             new = np.array([key not in met for key in keys])
             met.update(keys)
             left_out[pairs.name] = int((~new).sum())
+            if new.sum() < LEAST_PAIRS:
+                continue
             scores = {name: [_only(score, new) for score in one.scores] for name, one in found.items()}
             tables[NEW[0]] += [_new_row(name, some) for name, some in scores.items()]
             tables[NEW[1]] += self._compared({name: some[0] for name, some in scores.items()})
@@ -467,7 +470,7 @@ def _setting(name: str) -> Row:
 
 
 def _only(score: Score, chosen: NDArray[np.bool_]) -> Score:
-    """A score on some of its task's pairs."""
+    """A score's pairs, some of them. Its value and intervals are still those of all: `correlation` goes by pairs."""
     keep = chosen[score.rows]
     return replace(
         score, rows=score.rows[keep], similarity=score.similarity[keep], gold=score.gold[keep],

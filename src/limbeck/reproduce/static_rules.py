@@ -189,9 +189,9 @@ def gains_most_on(one: str, sets: Sequence[str]) -> Rule:
         for each in SETS:
             try:
                 best = max(there, key=lambda name: parent.score(name, over=each).value)
-                gains[each] = parent.difference(one, best, over=each)
-            except CannotShow:
+            except CannotShow:  # too few pairs
                 continue
+            gains[each] = parent.difference(one, best, over=each)
         inside = [gains[each] for each in sets if each in gains]
         outside = [gain for each, gain in gains.items() if each not in sets]
         if not inside or not outside:
@@ -202,7 +202,7 @@ def gains_most_on(one: str, sets: Sequence[str]) -> Rule:
 
     named = " and ".join(SETS[each] for each in sets)
     text = f"{called(one)} is further ahead of the best baseline on {named} than on the other sets, on average"
-    which = f"of all baselines trained on the text, {NOT_FEWER}, the best on each set"
+    which = f"of all baselines trained on the text, {NOT_FEWER}, the best on each set by the pairs that are compared"
     return Rule(f"{text}; {which}; pairs resampled", judge)
 
 
@@ -221,7 +221,7 @@ def check_epochs(parent: Parent) -> None:
 
 
 def low_layers_best(share: float) -> Rule:
-    """The average's best layer is a low one among all layers of the parent, those without a printed score too."""
+    """The average's best layer is low among all layers of the parent, those without a printed score included."""
 
     def judge(parent: Parent, _: Beside) -> Judgement:
         highest = len(parent.layers) - 1

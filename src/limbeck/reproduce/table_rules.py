@@ -330,14 +330,15 @@ def needs_trainings() -> Rule:
         numbers = {COMMON: Estimate(table.identities.common)} if table.identities else {}
         return Judgement(Verdict.UNSHOWN, UNDECIDED, numbers)
 
-    return Rule("the mean of the rows moves in training by the gradient of the softmax, whatever the optimizer", judge)
+    text = "of trainings that differ in the optimizer alone, those by plain gradient descent end with as long a mean of"
+    return Rule(f"{text} rows, beside the rows' mean norm, as those by Adam", judge)
 
 
 #: why a finished table does not tell what moved it
 UNDECIDED = (
     "not decided by a table; the rows of that gradient sum to zero (`E5.gradient`), so plain gradient descent through "
-    "the softmax cannot move their mean, while an optimizer that scales each row by itself, as Adam does, can, and so "
-    "can the input of a tied table; it needs trainings that differ in the optimizer alone"
+    "the softmax cannot move their mean, while an optimizer that scales each number by itself, as Adam does, can, and "
+    "so can the input of a tied table; it needs trainings that differ in the optimizer alone"
 )
 
 

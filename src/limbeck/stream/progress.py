@@ -1,6 +1,6 @@
 """How far a pass has come: a bar on a terminal, a line now and then elsewhere, nothing when asked.
 
-A terminal that was closed cannot be told anything, and that ends no pass before what is done is written.
+A terminal that was closed cannot be told anything, but the pass goes on until what is done is written.
 """
 
 from __future__ import annotations
