@@ -37,6 +37,24 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return runner(capsys, "gupta2021")
 
 
+def test_one_set_alone(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
+    """Sets that are not there are dashes in the tables; a folder with some of them was a traceback."""
+    data = write_sets(tmp_path / "data", WORDS)
+    for path in data.rglob("*"):
+        if path.is_file() and "simlex" not in path.name.lower():
+            path.unlink()
+    page = tmp_path / "page.md"
+    page.write_text(MARKS.format("table-3") + MARKS.format("table-6"), encoding="utf-8")
+    given = ["--model", model, "--corpus", text, "--data", data, "--quick", "--page", page, "--out", tmp_path / "out"]
+    status, _, err = run(*given)
+    assert status == 0, err
+    ours = [
+        line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| average over contexts")
+    ]
+    assert ours
+    assert all(line.count("| –") >= 4 for line in ours)
+
+
 def test_the_whole_command(
     run: Run, model: Path, vectors: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,7 @@ OPTIONS: dict[str, Names] = {
     "--existing": Names(("fail", "resume", "replace")),
     "--features": Names(("mean", "flattened")),
     "--format": Names(CORPUS_FORMATS),
-    "--from": Names((*WRITTEN, "fasttext-binary", "model")),
+    "--from": Names((*WRITTEN, "fasttext-binary", "npy", "model")),
     "--layers": Names(("all", "table")),
     "--missing": Names(("zero", "drop")),
     "--model": MODELS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from limbeck.reproduce import published_static as published
@@ -157,8 +158,13 @@ def table_6(found: Reproduction) -> str:
 
 
 def _best_of_sets(one: Parent) -> list[tuple[str, float]]:
-    """Of each set the layer whose averages score best, and its score; NaN where none has one."""
-    return [max(one.by_layer(over), key=lambda item: item[1] if math.isfinite(item[1]) else -math.inf) for over in SETS]
+    """Of each set the layer whose averages score best, and its score; NaN where none has one, or there is no set."""
+    rows = [row for row in one.part("similarity").rows("scores") if row["method"] == AVERAGE]
+    found = []
+    for over in SETS:
+        scores = [(row["layer"], row["value"]) for row in rows if row["set"] == over and math.isfinite(row["value"])]
+        found.append(max(scores, key=itemgetter(1), default=("", math.nan)))
+    return found
 
 
 def _rows_of(one: Parent) -> list[list[str]]:
@@ -167,7 +173,7 @@ def _rows_of(one: Parent) -> list[list[str]]:
     best = one.part("similarity").about.get("best_layer")
     if best is not None:
         most = _best_of_sets(one)
-        finite = [value for _, value in most if math.isfinite(value)]
+        finite = [value for _, value in most if math.isfinite(value)] or [math.nan]
         cells = [f"{_three(value)} ({layer})" if math.isfinite(value) else "–" for layer, value in most]
         rows.append(["average over contexts, best layer of each set", *cells, _three(sum(finite) / len(finite)), ""])
         rows.append([f"average over contexts, best layer ({best})", *_cells(one, AVERAGE, best)])
