@@ -13,7 +13,7 @@ PIP    := $(PY) -m pip --disable-pip-version-check --quiet install --constraint 
 export TOKENIZERS_PARALLELISM := false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format wheel bench docs pages reproduce clean
+.PHONY: help demo test test-all check format golden wheel bench docs pages reproduce clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ check: $(VENV)/.dev  ## style, types, who imports whom, and what the wheel holds
 format: $(VENV)/.dev  ## put the code into the form that check wants
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
+
+golden: $(VENV)/.dev  ## the program beside itself as it was at the commit in tests/golden/BASE, number by number (ARGS=scenario)
+	$(PY) tools/golden.py $(ARGS)
 
 wheel: $(VENV)/.dev  ## build the wheel into dist/ and try it in an empty environment
 	$(PY) tools/check_wheel.py --keep dist --install
