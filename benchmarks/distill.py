@@ -43,10 +43,10 @@ def main() -> None:
     options = parser.parse_args()
     prepare_process()  # as the command line does, for the bare pass too
 
-    from limbeck.run.distill import distill_into, settings_of
-    from limbeck.run.distill_subject import Subject
-    from limbeck.run.distilling import EVERYTHING
-    from limbeck.run.folder import RunFolder
+    from limbeck.runs.distill import distill_into, settings_of
+    from limbeck.runs.distill_subject import Subject
+    from limbeck.runs.distilling import EVERYTHING
+    from limbeck.runs.folder import RunFolder
     from limbeck.stream import TextSource, survey
     from limbeck.stream.workers import Workers
 

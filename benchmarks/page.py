@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import report as write_figures
-from limbeck.report.page import report
-from limbeck.report.read import MEASURES
-from limbeck.run.explorer import CLOUDS, NEIGHBORS, OCCURRENCES
+from limbeck.reporting.page import report
+from limbeck.reporting.read import MEASURES
+from limbeck.runs.explorer import CLOUDS, NEIGHBORS, OCCURRENCES
 from limbeck.tables import write_csv, write_parquet
 
 LIMIT = 3.0  #: seconds in which a page must be open

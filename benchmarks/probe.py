@@ -21,7 +21,7 @@ import torch
 from torch import nn
 
 from benchmarks.machine import report
-from limbeck.probe.batched import Rows, Training, train
+from limbeck.probing.batched import Rows, Training, train
 from limbeck.seeds import generator_for
 
 

@@ -130,7 +130,7 @@ def starting(x: Vectors, clusters: int, *, seed: int) -> NDArray[np.float64]:
 
 
 def ours(x: Any, centers: NDArray[np.float64], options: argparse.Namespace) -> Any:
-    from limbeck.repair import ClusterRemoval
+    from limbeck.repairs import ClusterRemoval
 
     repair = ClusterRemoval(len(centers), options.components, init=centers, iterations=options.iterations)
     return repair.fit(x).transform(x)

@@ -32,7 +32,7 @@ from benchmarks.models import bert, corpus_of, train_tokenizer
 from benchmarks.overhead import bare_pass, synchronize
 
 if TYPE_CHECKING:  # worker processes import this module again: nothing heavy at the top
-    from limbeck.distill.x2static import X2Static
+    from limbeck.distillation.x2static import X2Static
     from limbeck.stream import Plan, TextSource
 
 LINES = 128  #: a step of the published code
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
 
     from limbeck.cli.process import prepare_process
-    from limbeck.distill.x2static import X2Static
+    from limbeck.distillation.x2static import X2Static
     from limbeck.encoders import HuggingFaceEncoder
     from limbeck.stream import Choice, TextSource, survey
     from limbeck.stream.workers import Workers
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def compare(
     source: TextSource, plan: Plan, settings: X2Static, tokenizer: Any, options: argparse.Namespace, workers: Any
 ) -> dict[str, Any]:
-    from limbeck.distill.x2static import train
+    from limbeck.distillation.x2static import train
 
     lines = [list(sentence.words) for sentence in source.corpus]
     published = Published(source, plan, tokenizer, settings.subsample)
@@ -128,7 +128,7 @@ def compare(
 
 def training_alone(source: TextSource, plan: Plan, settings: X2Static, device: str) -> tuple[float, int]:
     """Seconds of our training on contexts that are on the device already, and its targets."""
-    from limbeck.distill.x2static import Trainer
+    from limbeck.distillation.x2static import Trainer
     from limbeck.stream import run_pass
 
     trainer = trainer_of(source, plan, settings, len(plan.vocabulary))
@@ -168,7 +168,7 @@ def memory(
 
 def trainer_of(source: TextSource, plan: Plan, settings: X2Static, words: int) -> Any:
     """A trainer of so many words, of which the text has the first."""
-    from limbeck.distill.x2static import Trainer
+    from limbeck.distillation.x2static import Trainer
 
     counts = np.ones(max(words, len(plan.vocabulary)), dtype=np.int64)
     counts[: len(plan.vocabulary)] = plan.vocabulary.counts
@@ -182,7 +182,7 @@ class Published:
     def __init__(self, source: TextSource, plan: Plan, tokenizer: Any, t: float) -> None:
         import torch
 
-        from limbeck.distill.x2static.sampling import keep_probabilities
+        from limbeck.distillation.x2static.sampling import keep_probabilities
 
         self.model = source.encoder._model  # type: ignore[attr-defined]
         self.device = source.encoder.device  # type: ignore[attr-defined]

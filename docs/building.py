@@ -34,8 +34,8 @@ OUTSIDE = {
 #: the reference: packages, and a module, whose public names have a page together
 PACKAGES = (
     "limbeck", "limbeck.corpus", "limbeck.encoders", "limbeck.vectors", "limbeck.measures", "limbeck.accumulators",
-    "limbeck.stream", "limbeck.repair", "limbeck.evaluate", "limbeck.distill", "limbeck.probe", "limbeck.analyze",
-    "limbeck.report", "limbeck.testing", "limbeck.shown",
+    "limbeck.stream", "limbeck.repairs", "limbeck.evaluation", "limbeck.distillation", "limbeck.probing",
+    "limbeck.analysis", "limbeck.reporting", "limbeck.testing", "limbeck.shown",
 )  # fmt: skip
 REFERENCE = {f"api/{name.rpartition('.')[2]}.md": name for name in PACKAGES}
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]+)\)")

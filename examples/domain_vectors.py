@@ -21,7 +21,7 @@ def main() -> None:
     else:
         model, words = "mini-bert", ["water", "house", "church", "turbine"]
         text = lb.Corpus.from_sentences(islice(lb.Corpus("sample"), 400))
-    made = lb.distill.distill(model, text, methods="average", min_count=3)["average"]
+    made = lb.distillation.distill(model, text, methods="average", min_count=3)["average"]
     print(f"{len(made)} words of {made.vectors.dim} dimensions out of {model}")
 
     OUT.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import limbeck as lb
 from limbeck.corpus import Sentence
-from limbeck.probe.finetuning.data import tagged
+from limbeck.probing.finetuning.data import tagged
 
 OUT = Path("runs/fine-tuning")
 
@@ -26,8 +26,8 @@ def trained() -> Path:
         if any("tense" in labels for labels in one.labels.values())
     ]
     task = tagged("tense", {"train": found[8:], "dev": found[:8]})
-    settings = lb.probe.FinetuneSettings(steps=6, batch=4, learning_rate=1e-3, attention_texts=0)
-    made = lb.probe.finetune("mini-bert", task, settings=settings, out=OUT / "model", existing="replace")
+    settings = lb.probing.FinetuneSettings(steps=6, batch=4, learning_rate=1e-3, attention_texts=0)
+    made = lb.probing.finetune("mini-bert", task, settings=settings, out=OUT / "model", existing="replace")
     print(f"trained on {len(found) - 8} sentences, best after {made.best_step} steps")
     return OUT / "model"
 

@@ -18,9 +18,9 @@ from limbeck.stream import collect_texts
 
 REPAIRS = {
     "as they are": None,
-    "centered": lb.repair.Center(),
-    "without 2 directions": lb.repair.AllButTheTop(2),
-    "whitened": lb.repair.Whitening(),
+    "centered": lb.repairs.Center(),
+    "without 2 directions": lb.repairs.AllButTheTop(2),
+    "whitened": lb.repairs.Whitening(),
 }
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import limbeck as lb
-from limbeck.report import draw
+from limbeck.reporting import draw
 
 OUT = Path("runs/two-models")
 MODELS = ("mini-bert", "mini-gpt2")

@@ -12,7 +12,7 @@ import torch
 import limbeck as lb
 from limbeck.errors import UsageError
 from limbeck.parameters import check_fields, takes
-from limbeck.run.repair import repair
+from limbeck.runs.repair import repair
 
 SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
 
@@ -24,15 +24,15 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
         (lambda: lb.measure("mini-bert", SENTENCES, corpora=1), "corpora", "corpus"),
         (lambda: lb.measure("mini-bert", SENTENCES, min_contexts=3), "min_contexts", "MeasureSettings(min_contexts"),
         (lambda: lb.encode("mini-bert", SENTENCES, out="x", batch_token=8), "batch_token", "batch_tokens"),
-        (lambda: lb.distill.distill("mini-bert", SENTENCES, method="average"), "method", "methods"),
-        (lambda: lb.distill.distill("mini-bert", SENTENCES, min_counts=1), "min_counts", "min_count"),
-        (lambda: lb.distill.vectors_for(["tea"], "mini-bert", dims=8), "dims", "dim"),
-        (lambda: lb.probe.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
-        (lambda: lb.probe.finetune("mini-bert", "pos", epochs=1), "epochs", "FinetuneSettings(epochs"),
+        (lambda: lb.distillation.distill("mini-bert", SENTENCES, method="average"), "method", "methods"),
+        (lambda: lb.distillation.distill("mini-bert", SENTENCES, min_counts=1), "min_counts", "min_count"),
+        (lambda: lb.distillation.vectors_for(["tea"], "mini-bert", dims=8), "dims", "dim"),
+        (lambda: lb.probing.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
+        (lambda: lb.probing.finetune("mini-bert", "pos", epochs=1), "epochs", "FinetuneSettings(epochs"),
         (lambda: lb.load_encoder("mini-bert", layer=1), "layer", "layers"),
         (lambda: repair("mini-bert", SENTENCES, methods="center", out="x"), "methods", "method"),
         (lambda: lb.compare("a", "b", draw=1), "draw", "draws"),
-        (lambda: lb.evaluate.evaluate(None, None, metrics="pearson"), "metrics", "metric"),
+        (lambda: lb.evaluation.evaluate(None, None, metrics="pearson"), "metrics", "metric"),
     ],
 )
 def test_an_unknown_parameter_is_named_with_the_nearest(call, unknown, near):
@@ -65,9 +65,9 @@ def test_values_of_another_kind_are_refused_in_one_line(name, value):
 def test_settings_refuse_text_in_the_place_of_numbers(settings):
     kinds = {
         "MeasureSettings": (lb.MeasureSettings, "min_contexts"),
-        "DistillSettings": (lb.distill.DistillSettings, "min_count"),
-        "ProbeSettings": (lb.probe.ProbeSettings, "min_words"),
-        "FinetuneSettings": (lb.probe.FinetuneSettings, "epochs"),
+        "DistillSettings": (lb.distillation.DistillSettings, "min_count"),
+        "ProbeSettings": (lb.probing.ProbeSettings, "min_words"),
+        "FinetuneSettings": (lb.probing.FinetuneSettings, "epochs"),
     }
     kind, name = kinds[settings]
     with pytest.raises(UsageError, match=name):

@@ -15,7 +15,7 @@ from limbeck import places
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
 from limbeck.places import MARK, VECTORS, mark, mark_of, old_of, own_in, read_mark, unfinished_of
-from limbeck.run.folder import RunFolder, check_target, held, holds_run
+from limbeck.runs.folder import RunFolder, check_target, held, holds_run
 from limbeck.state import atomic
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.convert import convert
@@ -414,7 +414,7 @@ def test_what_cannot_be_written_is_found_before_the_pass(
     Path("loop").symlink_to("loop")
     os.mkfifo("pipe")
     vectors("a").save("v.txt")
-    for place in ("limbeck.vectors.formats.read", "limbeck.report.differences.compare"):  # dear
+    for place in ("limbeck.vectors.formats.read", "limbeck.reporting.differences.compare"):  # dear
         monkeypatch.setattr(place, lambda *_, **__: pytest.fail("it was begun"))
     before = sorted(os.listdir("."))
     target = {"not UTF-8": os.fsdecode(b"bad\xff"), "loop": "loop", "below a loop": "loop/x", "pipe": "pipe"}[kind]
@@ -432,7 +432,7 @@ def test_what_cannot_be_written_is_found_before_the_pass(
 def test_a_device_is_not_replaced(tmp_path: Path) -> None:
     run = tmp_path / "run"
     put(run, run_json='{"command": "analyze"}')
-    from limbeck.report import report
+    from limbeck.reporting import report
 
     with pytest.raises(LimbeckError, match="no plain file"):
         report(run, out="/dev/null", existing="replace")

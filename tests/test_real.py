@@ -12,9 +12,9 @@ import torch
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError
-from limbeck.evaluate import Pairs, evaluate
+from limbeck.evaluation import Pairs, evaluate
 from limbeck.measures.tables import geometry
-from limbeck.repair import Center, ClusterRemoval
+from limbeck.repairs import Center, ClusterRemoval
 from limbeck.vectors import OccurrenceVectors, OccurrenceWriter, StaticVectors
 
 X = np.random.default_rng(0).normal(size=(12, 4))

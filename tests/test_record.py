@@ -13,13 +13,13 @@ import pytest
 import limbeck as lb
 from limbeck.errors import LimbeckError
 from limbeck.record import read_record
-from limbeck.report.differences import compare
-from limbeck.report.page import report
-from limbeck.report.page.folders import find_folders
-from limbeck.report.read import read_run
-from limbeck.report.serving import WordTable
-from limbeck.report.serving.server import ANSWERS
-from limbeck.run.merge import merge
+from limbeck.reporting.differences import compare
+from limbeck.reporting.page import report
+from limbeck.reporting.page.folders import find_folders
+from limbeck.reporting.read import read_run
+from limbeck.reporting.serving import WordTable
+from limbeck.reporting.serving.server import ANSWERS
+from limbeck.runs.merge import merge
 
 SENTENCES = [["a", "b", "c"], ["b", "a"], ["c", "a"], ["a", "c", "b"]]
 REMOVED = object()

@@ -68,11 +68,11 @@ def measured() -> Any:
 def results() -> list[Any]:
     run = measured()
     vectors = lb.StaticVectors([EVIL, "b", "c"], np.eye(3), counts=[3, 2, 1])
-    from limbeck.evaluate.task import Pairs
+    from limbeck.evaluation.task import Pairs
 
     words = tuple("bcbc")
     pairs = Pairs(name=EVIL, kind="wordsim", first=words, second=words[::-1], gold=np.arange(4.0), metric="spearman")
-    score = lb.evaluate.evaluate(pairs, {"b": np.array([1.0, 0.0]), "c": np.array([0.5, 1.0])}, name=EVIL, draws=20)
+    score = lb.evaluation.evaluate(pairs, {"b": np.array([1.0, 0.0]), "c": np.array([0.5, 1.0])}, name=EVIL, draws=20)
     return [run, run["anisotropy"], run.words("self_similarity"), vectors, score, Small()]
 
 
@@ -118,8 +118,8 @@ def test_layers_of_a_run_go_by_their_names() -> None:
 
 def test_a_repair_shows_what_it_changed() -> None:
     from limbeck.measures.result import Result
-    from limbeck.repair import Center
-    from limbeck.run.repair import Repaired
+    from limbeck.repairs import Center
+    from limbeck.runs.repair import Repaired
 
     before, after = ({"anisotropy": Result("anisotropy", np.array(values), 9)} for values in ([0.8, 0.9], [0.0, 0.1]))
     kept: dict[str, Any] = {"local": {}, "space": {}, "dropped": {}, "n": 1234}
@@ -138,7 +138,7 @@ def test_a_repair_shows_what_it_changed() -> None:
 
 def test_a_probe_draws_layers_alone() -> None:
     """Random vectors have one number: it is no line, and its name is no layer."""
-    from limbeck.probe.result import Probed
+    from limbeck.probing.result import Probed
 
     rows = [("context", "0", 0.1), ("context", "1", 0.2), ("random", "random", 0.05)]
     space, layer, f1 = zip(*rows, strict=True)

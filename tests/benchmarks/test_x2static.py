@@ -13,11 +13,11 @@ import torch
 from benchmarks import all as every
 from benchmarks import text, x2static
 from benchmarks.models import bert, corpus_of, train_tokenizer
-from limbeck.distill.x2static.adam import Rows
-from limbeck.distill.x2static.contexts import Gathered
-from limbeck.distill.x2static.objectives import Contrast, Targets
-from limbeck.distill.x2static.sampling import Negatives
-from limbeck.distill.x2static.settings import X2Static
+from limbeck.distillation.x2static.adam import Rows
+from limbeck.distillation.x2static.contexts import Gathered
+from limbeck.distillation.x2static.objectives import Contrast, Targets
+from limbeck.distillation.x2static.sampling import Negatives
+from limbeck.distillation.x2static.settings import X2Static
 from limbeck.stream import Choice, TextSource, survey
 
 SMALL = "--words 4000 --types 200 --layers 1 --dim 64 --steps 1 --rounds 1"
@@ -56,7 +56,7 @@ def test_the_published_way_takes_the_step_that_ours_takes(tmp_path: Path) -> Non
     targets = Targets(words, context_of, np.zeros(n, np.uint64), np.array([0, n]), len(lines), 0, 0, np.arange(n))
     drawn = torch.tensor(published.pool[: n * x2static.NEGATIVES]).reshape(n, -1)
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
-        patch.setattr("limbeck.distill.x2static.objectives.draw_negatives", lambda *_: drawn)
+        patch.setattr("limbeck.distillation.x2static.objectives.draw_negatives", lambda *_: drawn)
         ours.begin(shard, targets)
         loss = ours.step(0, 1e-3)
     assert float(loss) / n == pytest.approx(first, rel=1e-5)

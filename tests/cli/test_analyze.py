@@ -13,10 +13,10 @@ import pytest
 
 from limbeck.cli import build_parser, main
 from limbeck.encoders import TableEncoder
-from limbeck.repair import Center, save
+from limbeck.repairs import Center, save
 from limbeck.vectors import StaticVectors
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "analyze"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "analysis"))
 import planted
 
 WORDS = [*planted.NOUNS, *planted.VERBS, *planted.ADJECTIVES, "The", "the", "of", ",", ".", "when", "it", "and"]
@@ -257,7 +257,7 @@ def test_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("limbeck.report.analyses.draw_analyses", stop)
+    monkeypatch.setattr("limbeck.reporting.analyses.draw_analyses", stop)
     assert main(command("tense")) == 130
     assert sorted(path.name for path in folder.iterdir()) == before
 

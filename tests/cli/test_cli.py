@@ -45,7 +45,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than all the rest, and has tests of its own."""
-    monkeypatch.setattr("limbeck.report.draw", lambda folders, out: out.mkdir(parents=True))
+    monkeypatch.setattr("limbeck.reporting.draw", lambda folders, out: out.mkdir(parents=True))
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_measure(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
 def test_several_models_have_a_folder_each_and_figures_together(
     run: Run, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from limbeck.report import FIGURES
+    from limbeck.reporting import FIGURES
 
     shown = ("anisotropy", "self_similarity")  # of all figures the quickest to draw
     for name in set(FIGURES) - set(shown):
@@ -509,7 +509,7 @@ def test_a_full_disk(
     assert left(tmp_path) == [".run.unfinished"]
     assert left(tmp_path / ".run.unfinished") == ["state"]
     monkeypatch.undo()
-    monkeypatch.setattr("limbeck.report.draw", lambda folders, out: out.mkdir(parents=True))
+    monkeypatch.setattr("limbeck.reporting.draw", lambda folders, out: out.mkdir(parents=True))
     assert run("measure", *given, "--existing", "resume")[0] == 0
     assert left(tmp_path) == ["run"]
 
@@ -525,7 +525,7 @@ def test_an_error_of_a_library_is_one_line(run: Run, monkeypatch: pytest.MonkeyP
     def gone(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("CUDA error: out of memory\nand much more\n" * 30)
 
-    monkeypatch.setattr("limbeck.run.sources.open_source", gone)
+    monkeypatch.setattr("limbeck.runs.sources.open_source", gone)
     status, _, err = run("measure", "--vectors", "v", "--out", tmp_path / "run")
     assert status == 1
     assert err.startswith("limbeck: out of memory: lower --batch-tokens")
@@ -537,11 +537,11 @@ def test_an_error_of_a_library_is_one_line(run: Run, monkeypatch: pytest.MonkeyP
 
 RUNNER = """
 import sys, time
-import limbeck.report, limbeck.stream.run as run
+import limbeck.reporting, limbeck.stream.run as run
 from limbeck.cli import main
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 
-limbeck.report.draw = lambda folders, out: out.mkdir(parents=True)
+limbeck.reporting.draw = lambda folders, out: out.mkdir(parents=True)
 run.SHARD_UNITS["cpu"] = 60
 run.CHECKPOINT_SECONDS = -1.0
 forward = HuggingFaceEncoder.forward

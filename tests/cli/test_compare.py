@@ -13,10 +13,10 @@ import pytest
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.errors import InputError, UsageError
-from limbeck.evaluate import significance
-from limbeck.evaluate.items import items_table
-from limbeck.report.item_differences import match_columns
-from limbeck.report.word_differences import layer_pairs, match_layers
+from limbeck.evaluation import significance
+from limbeck.evaluation.items import items_table
+from limbeck.reporting.item_differences import match_columns
+from limbeck.reporting.word_differences import layer_pairs, match_layers
 from limbeck.tables import read_csv, write_csv, write_parquet
 
 WORDS = [f"word{number}" for number in range(60)]
@@ -225,9 +225,9 @@ def test_too_few_words_in_common(tmp_path: Path) -> None:
 
 def scored(name: str, noise: float, *, rows: range = range(200), seed: int = 0) -> Any:
     """A score on made pairs, by way of the library."""
-    from limbeck.evaluate.scoring import score_of
-    from limbeck.evaluate.similarities import Similarities
-    from limbeck.evaluate.task import Pairs
+    from limbeck.evaluation.scoring import score_of
+    from limbeck.evaluation.similarities import Similarities
+    from limbeck.evaluation.task import Pairs
 
     rng = np.random.default_rng(7)
     gold = rng.random(200)
@@ -254,7 +254,7 @@ def test_scores_are_paired_as_in_one_run(tmp_path: Path) -> None:
     made_evaluation(tmp_path / "b", "y", other)
     found = lb.compare(tmp_path / "a", tmp_path / "b", draws=300)
     (row,) = found.rows
-    direct = lb.evaluate.compare(other, one, draws=300)
+    direct = lb.evaluation.compare(other, one, draws=300)
     assert (row["difference"], row["p"], row["low"], row["high"], row["n"]) == pytest.approx(
         (direct.difference, direct.p, direct.low, direct.high, 180)
     )

@@ -175,7 +175,7 @@ def test_a_command_takes_just_what_is_offered(
 
 
 def test_names_of_tasks_are_those_of_the_suites() -> None:
-    from limbeck.evaluate.suites import SUITES
+    from limbeck.evaluation.suites import SUITES
 
     known = {suite.group: list(suite.names()) for suite in SUITES}
     assert sorted(evaluation_tasks()) == sorted([*known, *(name for own in known.values() for name in own)])

@@ -10,7 +10,7 @@ import pytest
 from limbeck.cli import main
 from limbeck.corpus.sample import sample_path
 from limbeck.encoders.miniatures import MINIATURES
-from limbeck.report.strongest import strongest
+from limbeck.reporting.strongest import strongest
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def short(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     lines = sample_path().read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[:40]), encoding="utf-8")
     monkeypatch.setattr("limbeck.corpus.sample.sample_path", lambda: path)
-    monkeypatch.setattr("limbeck.report.draw", lambda folders, out: out.mkdir(parents=True, exist_ok=True))
+    monkeypatch.setattr("limbeck.reporting.draw", lambda folders, out: out.mkdir(parents=True, exist_ok=True))
 
 
 @pytest.mark.usefixtures("short")

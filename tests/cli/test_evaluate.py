@@ -21,11 +21,11 @@ from limbeck.cli.evaluate import comparisons
 from limbeck.cli.evaluate_inputs import labels_of, numbers, repairs_by_name, unfitted_repairs
 from limbeck.cli.evaluate_summary import comparison_table
 from limbeck.errors import InputError, UsageError
-from limbeck.evaluate import evaluate, sweep, tasks
-from limbeck.evaluate.averages import averages, out_of_means
-from limbeck.evaluate.significance import Comparison, holm
-from limbeck.evaluate.suites import SUITES, Suite, Wishes, find_tasks
-from limbeck.evaluate.targets import ModelTarget
+from limbeck.evaluation import evaluate, sweep, tasks
+from limbeck.evaluation.averages import averages, out_of_means
+from limbeck.evaluation.significance import Comparison, holm
+from limbeck.evaluation.suites import SUITES, Suite, Wishes, find_tasks
+from limbeck.evaluation.targets import ModelTarget
 from limbeck.tables import read_csv
 
 Run = Callable[..., tuple[int, str, str]]
@@ -103,7 +103,7 @@ def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path
     # the same from Python
     encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
     found = tasks(data)
-    both = {"": None, "center": lb.repair.Center()}
+    both = {"": None, "center": lb.repairs.Center()}
     plain, centered = sweep(found["sts-b"], ModelTarget(encoder), repairs=both, draws=5)
     table = lb.StaticVectors.load(vectors)
     expected = [plain.value, centered.value, evaluate(found["sts-b"], table, draws=5).value]
@@ -178,12 +178,12 @@ def test_small_sets_are_shown_but_make_no_mean(run: Run, data: Path, tmp_path: P
 
 def test_fitted_repairs(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
     """A file is for whoever has its dimensions; a folder of a run of limbeck repair for its model and layers."""
-    from limbeck.repair.folders import save_repairs
+    from limbeck.repairs.folders import save_repairs
 
     rng = np.random.default_rng(0)
-    fitted = {layer: lb.repair.Center().fit(rng.normal(size=(300, 128))) for layer in ("5", "12")}
+    fitted = {layer: lb.repairs.Center().fit(rng.normal(size=(300, 128))) for layer in ("5", "12")}
     save_repairs(tmp_path / "fit" / "repairs", fitted, about={"model": "mini-bert"})
-    lb.repair.save(fitted["5"], tmp_path / "one.safetensors")
+    lb.repairs.save(fitted["5"], tmp_path / "one.safetensors")
     common = ("--tasks", "sts-b", "--data", data, "--draws", 10, "--quiet")
     both = (tmp_path / "fit", tmp_path / "one.safetensors")
     status, _, told = run("mini-bert", "mini-elmo", "--repair", *both, *common, "--out", tmp_path / "out")
@@ -209,8 +209,8 @@ def test_fitted_repairs(run: Run, data: Path, vectors: Path, tmp_path: Path) -> 
 def test_repairs_of_one_name_stay_apart(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
     """A fitted repair and one for the task, both called center: two columns, each with its own score."""
     table = lb.StaticVectors.load(vectors)
-    fitted = lb.repair.Center().fit(np.random.default_rng(3).normal(size=(50, 128)) - 4)
-    lb.repair.save(fitted, tmp_path / "center")
+    fitted = lb.repairs.Center().fit(np.random.default_rng(3).normal(size=(50, 128)) - 4)
+    lb.repairs.save(fitted, tmp_path / "center")
     given = (vectors, "--tasks", "sts-b", "--data", data, "--repair", tmp_path / "center")
     given += ("--transductive", "--method", "center")
     status, said, told = run(*given, "--draws", 10, "--out", tmp_path / "out")
@@ -219,16 +219,16 @@ def test_repairs_of_one_name_stay_apart(run: Run, data: Path, vectors: Path, tmp
     first = {name: float(scores["value"][scores["target"].index(name)]) for name in scores["target"]}
     assert list(first) == ["made.vec", "made.vec + center, fitted", "made.vec + center, on the task"]
     task = tasks(data, ["sts-b"])["sts-b"]
-    expected = [evaluate(task, table, repair=repair, draws=5).value for repair in (None, fitted, lb.repair.Center())]
+    expected = [evaluate(task, table, repair=repair, draws=5).value for repair in (None, fitted, lb.repairs.Center())]
     assert list(first.values()) == pytest.approx(expected)
     assert expected[1] != expected[2]
     assert "center, fitted" in said
 
 
 def test_a_note_where_units_differ(run: Run, data: Path, tmp_path: Path) -> None:
-    from limbeck.repair.folders import save_repairs
+    from limbeck.repairs.folders import save_repairs
 
-    fitted = {"12": lb.repair.Center().fit(np.random.default_rng(0).normal(size=(300, 128)))}
+    fitted = {"12": lb.repairs.Center().fit(np.random.default_rng(0).normal(size=(300, 128)))}
     for name, units in {
         "on-words": {"units": "words", "pooling": "mean", "special": False},
         "on-pieces": {"units": "pieces", "pooling": "first", "special": False},  # pieces are not pooled
@@ -428,7 +428,7 @@ def test_numbers() -> None:
 def test_transductive_repairs() -> None:
     named = "cluster:clusters=3,init=random"
     made = unfitted_repairs([named], 7)[named]
-    assert isinstance(made, lb.repair.ClusterRemoval)
+    assert isinstance(made, lb.repairs.ClusterRemoval)
     assert made.get_params() == {"clusters": 3, "components": 12, "init": "random", "iterations": 10, "seed": 7}
     named = "center+all-but-the-top:components=2"
     chain = unfitted_repairs([named], 0)[named]
@@ -463,7 +463,7 @@ def test_many_comparisons_can_be_significant() -> None:
     suite = SUITES[0]
 
     def columns(task: str) -> list[Any]:
-        pairs = lb.evaluate.Pairs(
+        pairs = lb.evaluation.Pairs(
             name=task, kind="sts", first=[f"a{n}" for n in range(400)], second=[f"b{n}" for n in range(400)], gold=gold
         )
         sides = np.zeros((2, 400, 2))

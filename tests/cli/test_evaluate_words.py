@@ -11,7 +11,7 @@ import pytest
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.evaluate import FIVE, compare_means, evaluate, evaluate_words, tasks, word_tasks
+from limbeck.evaluation import FIVE, compare_means, evaluate, evaluate_words, tasks, word_tasks
 from limbeck.tables import read_csv
 
 Run = Callable[..., tuple[int, str, str]]

@@ -34,7 +34,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limbeck.report.draw", lambda folders, out: out.mkdir(parents=True))
+    monkeypatch.setattr("limbeck.reporting.draw", lambda folders, out: out.mkdir(parents=True))
 
 
 def test_every_command_has_the_same_options() -> None:

@@ -75,7 +75,7 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_run_names_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """run.json says what was measured by the names that mean the same everywhere."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("limbeck.report.draw", lambda folders, out: out.mkdir(parents=True))
+    monkeypatch.setattr("limbeck.reporting.draw", lambda folders, out: out.mkdir(parents=True))
     given = ["--model", "mini-elmo", "--corpus", "sample", "--targets", "label:class", "--layers", "2"]
     command = ["measure", *given, "--out", "run", "--quiet"]
     assert main(command) == 0

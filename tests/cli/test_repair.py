@@ -35,8 +35,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Status, standard output and standard error of a command. Nothing is drawn: that takes long, and has own tests."""
-    monkeypatch.setattr("limbeck.report.draw", lambda folders, out: out.mkdir(parents=True))
-    monkeypatch.setattr("limbeck.report.repairs.draw_repair", lambda folder, table: (folder / "figures").mkdir())
+    monkeypatch.setattr("limbeck.reporting.draw", lambda folders, out: out.mkdir(parents=True))
+    monkeypatch.setattr("limbeck.reporting.repairs.draw_repair", lambda folder, table: (folder / "figures").mkdir())
 
     def run(*arguments: Any) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -190,7 +190,7 @@ def test_ctrl_c_leaves_what_can_be_resumed(
     run: Run, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once in the pass over repaired vectors: what was done before is there, and the same command goes on."""
-    from limbeck.repair.source import RepairedSource
+    from limbeck.repairs.source import RepairedSource
 
     command = ("repair", "--model", model, "--corpus", text, *CLUSTERED, "--layers", 1, "--out", tmp_path / "r")
 

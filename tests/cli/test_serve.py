@@ -20,8 +20,8 @@ import pytest
 
 from limbeck.cli import main
 from limbeck.errors import UsageError
-from limbeck.report.serving import WordTable
-from limbeck.report.serving.server import make_server
+from limbeck.reporting.serving import WordTable
+from limbeck.reporting.serving.server import make_server
 from limbeck.tables import write_parquet
 
 EVIL = "<script>alert(1)</script>"

@@ -11,8 +11,8 @@ import torch
 from tiny_models import FAMILIES, model, story, text, tokenizer
 
 from limbeck.corpus import Corpus
-from limbeck.distill.alone import frame_vectors
-from limbeck.distill.settings import DistillSettings
+from limbeck.distillation.alone import frame_vectors
+from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.encoders.memory import is_out_of_memory, read_parts
 from limbeck.encoders.protocol import Prepared

@@ -29,7 +29,7 @@ from limbeck import npz, state
 from limbeck.cli.plan_file import PlanFile
 from limbeck.corpus import Corpus, compression, documents
 from limbeck.errors import InputError, LimbeckError
-from limbeck.evaluate.catalogue import entries_of
+from limbeck.evaluation.catalogue import entries_of
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 from limbeck.vectors import formats as vector_formats
 

@@ -12,7 +12,7 @@ from limbeck.errors import LimbeckError, UsageError
 from limbeck.measures import LocalIsotropy, local_isotropy
 from limbeck.measures.kmeans import starting_centers
 from limbeck.measures.local import mean_cosine_of
-from limbeck.repair import ClusterRemoval
+from limbeck.repairs import ClusterRemoval
 from limbeck.seeds import generator_for
 
 

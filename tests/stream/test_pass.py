@@ -19,9 +19,9 @@ from limbeck.corpus.units import Sentence
 from limbeck.encoded import Encoded
 from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.run import Measured, MeasureSettings
-from limbeck.run.measure import measure_source
-from limbeck.run.sources import open_source
+from limbeck.runs import Measured, MeasureSettings
+from limbeck.runs.measure import measure_source
+from limbeck.runs.sources import open_source
 from limbeck.state import State
 from limbeck.stream import Choice, TextSource, run_pass, survey
 from limbeck.stream.plan import DUPLICATE

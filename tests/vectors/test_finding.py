@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from limbeck.evaluate import Pairs, evaluate, tasks
-from limbeck.evaluate.targets import TableTarget
+from limbeck.evaluation import Pairs, evaluate, tasks
+from limbeck.evaluation.targets import TableTarget
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.finding import Case, Finder
 from limbeck.vectors.sentences import text_vectors

@@ -12,7 +12,7 @@ import torch
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.run.repair import repair
+from limbeck.runs.repair import repair
 from limbeck.vectors import OccurrenceVectors
 
 
@@ -90,7 +90,7 @@ def test_damaged_files_and_pickles_are_refused(tmp_path, x):
 def test_words_are_asked_for_where_they_are_needed(tmp_path, x, capsys):
     np.save(tmp_path / "e.npy", x)
     with pytest.raises(InputError, match="words="):
-        lb.distill.distill(vectors=tmp_path / "e.npy", methods="average")
+        lb.distillation.distill(vectors=tmp_path / "e.npy", methods="average")
     assert main(["analyze", "frequency", "--vectors", str(tmp_path / "e.npy"), "--out", str(tmp_path / "a")]) != 0
     assert "words=" in capsys.readouterr().err
     with pytest.raises(UsageError, match="an array"):

@@ -17,9 +17,9 @@ from limbeck.cli.running import opened
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
 
 if TYPE_CHECKING:
-    from limbeck.analyze import Analysis, Settings
+    from limbeck.analysis import Analysis, Settings
     from limbeck.corpus import Corpus, Sentence
-    from limbeck.run.folder import RunFolder
+    from limbeck.runs.folder import RunFolder
     from limbeck.stream.workers import Workers
 
 #: analysis -> what gets a vector unless --units says otherwise: pieces where the paper's code had them
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
     """Analyse each model, write tables and figures, print what was found."""
     check(options)
     from limbeck.encoders.loading import check_model
-    from limbeck.run.sources import is_static
+    from limbeck.runs.sources import is_static
 
     for model in options.model or []:
         if len(options.model) > 1 and not is_static(model):  # the last should not be refused when the first is done
@@ -162,9 +162,9 @@ def run(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> None:
     """Refuse what cannot go together before anything is loaded; fill in what was left out."""
-    from limbeck.analyze.spaces import METRICS, Method
+    from limbeck.analysis.spaces import METRICS, Method
     from limbeck.corpus.sources import is_read_once
-    from limbeck.run.folder import check_target
+    from limbeck.runs.folder import check_target
 
     choose(options.what, UNITS, what="WHAT")
     for name, (analyses, default) in OWN.items():
@@ -195,8 +195,8 @@ def check(options: argparse.Namespace) -> None:
 
 def analyze(model: str | None, options: argparse.Namespace, workers: Workers) -> Analysis:
     """One analysis of one model."""
-    from limbeck.analyze import clusters_of, frequency_of, pairs_of, structure_of, tense_of
-    from limbeck.run.sources import CORPUS_OPTIONS, need_words, open_corpus, open_encoder, open_source
+    from limbeck.analysis import clusters_of, frequency_of, pairs_of, structure_of, tense_of
+    from limbeck.runs.sources import CORPUS_OPTIONS, need_words, open_corpus, open_encoder, open_source
     from limbeck.stream import TextSource
     from limbeck.stream.run import choose_unit
 
@@ -223,7 +223,7 @@ def analyze(model: str | None, options: argparse.Namespace, workers: Workers) ->
         "batch_tokens": int(options.batch_tokens or getattr(encoder, "batch_tokens", None) or 8192)
     }
     if pairs:
-        from limbeck.analyze.groups import read_pairs
+        from limbeck.analysis.groups import read_pairs
 
         return pairs_of(encoder, read_pairs(files_of(options.data)), settings=settings, **budget, **common)
     if options.what == "structure":
@@ -269,7 +269,7 @@ def noted(found: Analysis, *texts: Corpus) -> Analysis:
 
 def encoder_options(model: str | None, options: argparse.Namespace) -> dict[str, Any]:
     """What was asked of model and text; the last layer and the analysis's units where nothing was."""
-    from limbeck.run.sources import is_static
+    from limbeck.runs.sources import is_static
 
     given = source_options(argparse.Namespace(**{**vars(options), "repair": None, "vectors": None}))
     given.setdefault("units", UNITS[options.what])
@@ -281,8 +281,8 @@ def encoder_options(model: str | None, options: argparse.Namespace) -> dict[str,
 
 
 def settings_of(options: argparse.Namespace, model: str, fingerprint: object, about: Any) -> Settings:
-    from limbeck.analyze import Method, Settings
-    from limbeck.repair import load_repairs
+    from limbeck.analysis import Method, Settings
+    from limbeck.repairs import load_repairs
 
     repairs = {
         Path(path).name: load_repairs(path, model=model, model_fingerprint=fingerprint) for path in options.repair or []
@@ -364,9 +364,9 @@ def check_same(folder: RunFolder, asked: Mapping[str, Any]) -> None:
 
 def save(analyses: Sequence[Analysis], folder: RunFolder, asked: Mapping[str, Any]) -> None:
     """Tables, figures and run.json."""
-    from limbeck.analyze.result import joined
-    from limbeck.report.analyses import draw_analyses
-    from limbeck.run.measure import versions
+    from limbeck.analysis.result import joined
+    from limbeck.reporting.analyses import draw_analyses
+    from limbeck.runs.measure import versions
     from limbeck.state import write_text
     from limbeck.tables import write_csv
 

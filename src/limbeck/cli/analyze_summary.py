@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limbeck.analyze import Analysis, Claim
-from limbeck.analyze.result import Row
-from limbeck.analyze.tense import COMPARED, TENSE_KINDS
+from limbeck.analysis import Analysis, Claim
+from limbeck.analysis.result import Row
+from limbeck.analysis.tense import COMPARED, TENSE_KINDS
 from limbeck.cli.output import console as make_console
 
 Table = tuple[str, list[str], list[list[str]]]  #: title, names of columns, cells

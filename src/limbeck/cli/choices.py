@@ -13,7 +13,7 @@ from limbeck.cli.analyze import UNITS as ANALYSES
 from limbeck.cli.evaluate import UNITS as AVERAGED
 from limbeck.cli.options import UNITS
 from limbeck.encoders.miniatures import MINIATURES
-from limbeck.reproduce import PAPERS
+from limbeck.papers import PAPERS
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Names:
 
 def evaluation_tasks() -> list[str]:
     """Groups of tasks, and tasks, of `limbeck evaluate`."""
-    from limbeck.evaluate.catalogue import load_table
-    from limbeck.evaluate.classifying.catalogue import all_tasks
-    from limbeck.evaluate.task import KINDS
-    from limbeck.evaluate.word_task import WORD_KINDS, load_word_table
+    from limbeck.evaluation.catalogue import load_table
+    from limbeck.evaluation.classifying.catalogue import all_tasks
+    from limbeck.evaluation.task import KINDS
+    from limbeck.evaluation.word_task import WORD_KINDS, load_word_table
 
     groups = [*KINDS, *WORD_KINDS, "classify", "classify-sentences"]
     return [*groups, *load_table(), *load_word_table(), *all_tasks()]
@@ -46,14 +46,14 @@ def evaluation_tasks() -> list[str]:
 
 def similarity_tasks() -> list[str]:
     """What repairs can be tuned on."""
-    from limbeck.evaluate.catalogue import load_table
+    from limbeck.evaluation.catalogue import load_table
 
     return [name for name, layouts in load_table().items() if layouts[0].kind == "sts"]
 
 
 def training_tasks() -> list[str]:
     """What `limbeck finetune` trains on."""
-    from limbeck.evaluate.classifying.catalogue import all_tasks
+    from limbeck.evaluation.classifying.catalogue import all_tasks
 
     return ["pos", "ner", *(name for name, task in all_tasks().items() if task.kind != "word")]
 

@@ -14,8 +14,8 @@ from limbeck.cli.options import positive
 from limbeck.cli.output import as_json, console, tell
 
 if TYPE_CHECKING:
-    from limbeck.report.differences import Compared, Row
-    from limbeck.run.folder import RunFolder
+    from limbeck.reporting.differences import Compared, Row
+    from limbeck.runs.folder import RunFolder
 
 EPILOG = """\
 A and B are folders of finished runs, both of `limbeck measure` or both of `limbeck evaluate`. Of measure, words that
@@ -60,8 +60,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.errors import choose
-    from limbeck.report.differences import compare
-    from limbeck.run.folder import RunFolder
+    from limbeck.reporting.differences import compare
+    from limbeck.runs.folder import RunFolder
 
     if options.out is not None:
         choose(options.existing, ("fail", "replace"), what="--existing")
@@ -86,7 +86,7 @@ def facts_of(found: Compared) -> dict[str, Any]:
 
 
 def write(found: Compared, folder: RunFolder, options: argparse.Namespace) -> None:
-    from limbeck.run.measure import versions
+    from limbeck.runs.measure import versions
     from limbeck.tables import write_csv
 
     write_csv(folder.unfinished / "compare.csv", found.columns())

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 def tell_end(out: Path) -> None:
     """What is strongest in the runs, where to look, and what comes next."""
-    from limbeck.report.strongest import strongest
+    from limbeck.reporting.strongest import strongest
 
     folders = [out / name for name in MINIATURES]
     page = out / "report.html"  # of all three, which measuring has written
@@ -66,7 +66,7 @@ def tell_end(out: Path) -> None:
 def check_out(out: Path) -> None:
     """Refuse a folder that is neither new nor an earlier demo's: nobody asked for anything in it to be replaced."""
     from limbeck.places import unfinished_of
-    from limbeck.run.folder import holds_run, refuse_other
+    from limbeck.runs.folder import holds_run, refuse_other
 
     targets = [out / name for name in MINIATURES]
     if not any(holds_run(target) or unfinished_of(target).exists() for target in targets):

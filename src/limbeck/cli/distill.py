@@ -27,10 +27,10 @@ from limbeck.cli.torchrun import joined, launched
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
-    from limbeck.distill import Distilled
-    from limbeck.distill.settings import DistillSettings
-    from limbeck.run.distill_subject import Subject
-    from limbeck.run.distilling import Distillation
+    from limbeck.distillation import Distilled
+    from limbeck.distillation.settings import DistillSettings
+    from limbeck.runs.distill_subject import Subject
+    from limbeck.runs.distilling import Distillation
 
 FOLDER = """\
 DIR is then a folder that limbeck, model2vec and sentence-transformers load, with a card (README.md), words.parquet
@@ -61,7 +61,7 @@ training on several GPUs, or in several processes:
 
 def epilog() -> str:
     """Methods and their settings as they are registered. They import torch: asked for when somebody asks for help."""
-    from limbeck.distill import METHODS
+    from limbeck.distillation import METHODS
 
     wide = max(map(len, METHODS)) + 2
     lines = ["methods, several with commas between; those that read the text share one pass over it:"]
@@ -172,7 +172,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
-#: settings of `limbeck.distill.distill` that have an option of their name
+#: settings of `limbeck.distillation.distill` that have an option of their name
 SETTINGS = (
     "preset", "over_contexts", "max_contexts", "start", "seed", "min_count", "max_words", "unseen", "case", "dim",
     "weighting", "sif", "keep",
@@ -187,7 +187,7 @@ def run(options: argparse.Namespace) -> int:
         if not group.first:
             return take_part(options)
         status = make(options, together=True)
-        from limbeck.run.distill_together import send_others_home
+        from limbeck.runs.distill_together import send_others_home
 
         send_others_home()
     return status
@@ -195,8 +195,8 @@ def run(options: argparse.Namespace) -> int:
 
 def take_part(options: argparse.Namespace) -> int:
     """What every process but the first does, where torchrun has started several."""
-    from limbeck.run.distill import open_subject, settings_of
-    from limbeck.run.distill_together import help_training
+    from limbeck.runs.distill import open_subject, settings_of
+    from limbeck.runs.distill_together import help_training
 
     def subject_of() -> tuple[Subject, DistillSettings]:
         settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
@@ -212,7 +212,7 @@ def take_part(options: argparse.Namespace) -> int:
 
 def make(options: argparse.Namespace, *, together: bool = False) -> int:
     """The run; `together` with other processes."""
-    from limbeck.run.distill import distill_into, open_subject, settings_of, usual_method
+    from limbeck.runs.distill import distill_into, open_subject, settings_of, usual_method
 
     if options.model is None and options.vectors is None:
         raise UsageError("--model is needed, with --corpus or --words; or --vectors.")
@@ -226,7 +226,7 @@ def make(options: argparse.Namespace, *, together: bool = False) -> int:
             print("without --corpus words are read in a frame: --method frame", file=sys.stderr)
     settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
     if together:
-        from limbeck.run.distill_together import check_together
+        from limbeck.runs.distill_together import check_together
 
         check_together(settings)
         if options.corpus == ["-"]:
@@ -282,7 +282,7 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def trained_settings(given: list[str], methods: str) -> dict[str, dict[str, Any]]:
     """--set NAME=VALUE by method: {method: {name: value}}."""
-    from limbeck.distill import METHODS
+    from limbeck.distillation import METHODS
 
     names = [name.strip() for name in methods.split(",")]
     able = [name for name in names if name in METHODS and METHODS[name].settings is not None]
@@ -315,9 +315,9 @@ def plain_value(text: str) -> Any:
 
 def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
-    from limbeck.run.distill import find_wanted
-    from limbeck.run.distill_needs import time_told
-    from limbeck.run.distilling import EVERYTHING, Distillation
+    from limbeck.runs.distill import find_wanted
+    from limbeck.runs.distill_needs import time_told
+    from limbeck.runs.distilling import EVERYTHING, Distillation
     from limbeck.stream.foretell import look_ahead
 
     find_wanted(options.tasks, options.data)
@@ -336,9 +336,9 @@ def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None
 
 def foreseen(work: Distillation) -> list[str]:
     """What a planned run will read and take, in a few lines."""
-    from limbeck.distill.card import number_of
-    from limbeck.run.distill_needs import needs
-    from limbeck.run.settings import size
+    from limbeck.distillation.card import number_of
+    from limbeck.runs.distill_needs import needs
+    from limbeck.runs.settings import size
 
     plan, listed = work.plan, work.listed
     others = len(listed.words) - listed.shown
@@ -360,8 +360,8 @@ def foreseen(work: Distillation) -> list[str]:
 
 def print_made(made: dict[str, Distilled], target: Path) -> None:
     """What was made, from where, its scores, and how to use it."""
-    from limbeck.distill.card import number_of, source_of
-    from limbeck.distill.lacking import lacking_told
+    from limbeck.distillation.card import number_of, source_of
+    from limbeck.distillation.lacking import lacking_told
 
     several = len(made) > 1
     tell(out=target)

@@ -29,9 +29,9 @@ from limbeck.cli.options import positive
 from limbeck.errors import InputError, UsageError, choose
 
 if TYPE_CHECKING:
-    from limbeck.evaluate.suites import Scored, Suite, Wishes
-    from limbeck.evaluate.targets import Target
-    from limbeck.evaluate.tuning import Tuning
+    from limbeck.evaluation.suites import Scored, Suite, Wishes
+    from limbeck.evaluation.targets import Target
+    from limbeck.evaluation.tuning import Tuning
 
 UNITS = ("pieces", "words")
 ALL_PAIRS = 4  #: with more columns than this each is compared with one only
@@ -144,8 +144,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Check everything, score every target on every task, compare, print and write."""
     from limbeck.cli.evaluate_summary import print_summary
-    from limbeck.evaluate.suites import averaged, find_tasks
-    from limbeck.run.folder import RunFolder, check_target
+    from limbeck.evaluation.suites import averaged, find_tasks
+    from limbeck.runs.folder import RunFolder, check_target
 
     began = time.monotonic()
     wishes = wishes_of(options)
@@ -207,9 +207,9 @@ def say(text: str, options: argparse.Namespace) -> None:
 
 
 def wishes_of(options: argparse.Namespace) -> Wishes:
-    from limbeck.evaluate.correlation import METRICS
-    from limbeck.evaluate.sts import AGGREGATIONS
-    from limbeck.evaluate.suites import Wishes
+    from limbeck.evaluation.correlation import METRICS
+    from limbeck.evaluation.sts import AGGREGATIONS
+    from limbeck.evaluation.suites import Wishes
 
     if options.metric is not None:
         choose(options.metric, METRICS, what="--metric")
@@ -231,7 +231,7 @@ def wishes_of(options: argparse.Namespace) -> Wishes:
 
 def check_options(options: argparse.Namespace) -> None:
     """Refuse what is not there or does not go together, before anything is loaded; numbers are read."""
-    from limbeck.evaluate.wordsim import CASES, POLICIES
+    from limbeck.evaluation.wordsim import CASES, POLICIES
 
     for name, choices in (("oov", POLICIES), ("case", CASES)):
         if (typed := getattr(options, name)) is not None:
@@ -256,7 +256,7 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def tuning_task(options: argparse.Namespace) -> Any:
-    from limbeck.evaluate.suites import find_tasks
+    from limbeck.evaluation.suites import find_tasks
 
     found = find_tasks(options.data, [options.tune_on])
     if len(found) != 1 or found[0][1].kind != "sts":
@@ -266,8 +266,8 @@ def tuning_task(options: argparse.Namespace) -> Any:
 
 def tune_target(target: Target, pairs: Any, options: argparse.Namespace) -> list[Tuning]:
     """Every layer of a target tuned, from one pass."""
-    from limbeck.evaluate.sweeping import different_texts
-    from limbeck.evaluate.tuning import CLUSTERS, COMPONENTS, tune
+    from limbeck.evaluation.sweeping import different_texts
+    from limbeck.evaluation.tuning import CLUSTERS, COMPONENTS, tune
 
     say(f"{target.name}: tuning on {pairs.name}", options)
     rows = target.rows(different_texts(pairs)[0])
@@ -308,7 +308,7 @@ def comparisons(
     from dataclasses import asdict, replace
     from itertools import combinations
 
-    from limbeck.evaluate.significance import draws_for, holm
+    from limbeck.evaluation.significance import draws_for, holm
     from limbeck.stream.progress import Progress
 
     several: list[tuple[Suite, Scored, Scored]] = []
@@ -339,8 +339,8 @@ def write(
     tuned: Sequence[Tuning],
 ) -> None:
     """All files of the folder but run.json."""
-    from limbeck.evaluate.items import items_table
-    from limbeck.report.tuning import draw_tuning
+    from limbeck.evaluation.items import items_table
+    from limbeck.reporting.tuning import draw_tuning
     from limbeck.tables import columns_of, write_csv, write_parquet
 
     by_maker: dict[Any, list[Any]] = {}  # kinds that share their tables write into one
@@ -373,7 +373,7 @@ def account(
 ) -> dict[str, Any]:
     """run.json: where the numbers come from."""
     from limbeck.cli.evaluate_summary import notes_of
-    from limbeck.run.measure import versions
+    from limbeck.runs.measure import versions
 
     leave = ("run", "debug", "typed", "command", "quiet", "json", "out", "existing", "target")
     return {

@@ -15,7 +15,7 @@ from limbeck.errors import UsageError, choose
 if TYPE_CHECKING:
     from limbeck.tables import Columns
 
-#: option -> keyword of `limbeck.evaluate.classify` and `convolve`
+#: option -> keyword of `limbeck.evaluation.classify` and `convolve`
 KEYWORDS = {
     "classifier": "classifier",
     "embeddings": "embeddings",
@@ -69,9 +69,9 @@ def add_classify_options(parser: argparse.ArgumentParser) -> None:
 
 def classify_options(options: argparse.Namespace) -> dict[str, Any]:
     """Keyword arguments of `classify` and `convolve`: those that were given, checked before a model is loaded."""
-    from limbeck.evaluate.classifying.convolution import EMBEDDINGS
-    from limbeck.evaluate.classifying.run import FEATURES, SCALES
-    from limbeck.evaluate.classifying.suite import CLASSIFIERS
+    from limbeck.evaluation.classifying.convolution import EMBEDDINGS
+    from limbeck.evaluation.classifying.run import FEATURES, SCALES
+    from limbeck.evaluation.classifying.suite import CLASSIFIERS
 
     found = {keyword: getattr(options, name) for name, keyword in KEYWORDS.items()}
     given = {name: value for name, value in found.items() if value is not None}
@@ -112,9 +112,9 @@ def learning_rates(text: str) -> float | tuple[float, ...]:
 
 def classified_table(scores: Sequence[Any]) -> Table | None:
     """Macro-F1 and accuracy of all runs, a row a task and target, and their means over tasks; None without any."""
-    from limbeck.evaluate.classifying.result import mean_over_tasks
-    from limbeck.evaluate.classifying.suite import ClassifyScore
-    from limbeck.evaluate.mean_score import FEWEST
+    from limbeck.evaluation.classifying.result import mean_over_tasks
+    from limbeck.evaluation.classifying.suite import ClassifyScore
+    from limbeck.evaluation.mean_score import FEWEST
 
     classified = [score for score in scores if isinstance(score, ClassifyScore)]
     if not classified:
@@ -142,7 +142,7 @@ def spread(values: Any) -> str:
 
 def draw_classified(tables: Mapping[str, Columns], folder: Path) -> None:
     """Figures of the tables that classification has made, if it has."""
-    from limbeck.report.epochs import draw_epochs
+    from limbeck.reporting.epochs import draw_epochs
 
     if "epochs.csv" in tables:
         draw_epochs(tables["epochs.csv"], folder / "figures")

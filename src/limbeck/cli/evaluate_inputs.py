@@ -12,7 +12,7 @@ from limbeck.cli.options import count, positive
 from limbeck.errors import InputError, LimbeckError, UsageError
 
 if TYPE_CHECKING:
-    from limbeck.evaluate.targets import Target
+    from limbeck.evaluation.targets import Target
 
 NOTHING_THERE = "{}: no file or folder of that name is here, and a model's id would need a network: check the name."
 
@@ -27,7 +27,7 @@ def names_of(targets: Sequence[str]) -> list[str]:
 
 def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:
     """Refuse what none of the targets and kinds of tasks would heed; what was not given gets its default."""
-    from limbeck.run.sources import is_static
+    from limbeck.runs.sources import is_static
 
     static = [is_static(thing) for thing in options.target]
     for thing in options.target:
@@ -99,7 +99,7 @@ def load_model(thing: str, settings: Mapping[str, Any]) -> Any:
 def check_against(name: str, targets: Sequence[Target], repairs: Sequence[Mapping[str, Any]], groups: Set[str]) -> None:
     """Refuse what no column will be called before any is scored; classification may have repairs of its own."""
     from limbeck.errors import choose
-    from limbeck.evaluate.targets import name_of
+    from limbeck.evaluation.targets import name_of
 
     if any(group.startswith("classify") for group in groups):
         return
@@ -121,9 +121,9 @@ def open_targets(names: Sequence[str], options: argparse.Namespace) -> list[Targ
 
 def open_target(thing: str, name: str, options: argparse.Namespace, shared: Mapping[str, Any]) -> Target:
     """One of them; `shared` is what all vector files have in common."""
-    from limbeck.evaluate.targets import ModelTarget, TableTarget
-    from limbeck.evaluate.web import as_loaded
-    from limbeck.run.sources import is_static
+    from limbeck.evaluation.targets import ModelTarget, TableTarget
+    from limbeck.evaluation.web import as_loaded
+    from limbeck.runs.sources import is_static
     from limbeck.vectors import StaticVectors
 
     common: dict[str, Any] = {"name": name, "language": options.language, "lowercase": options.lowercase}
@@ -149,8 +149,8 @@ def fitted_repairs(paths: Sequence[str], targets: Sequence[Target]) -> list[dict
     found: list[dict[str, Any]] = [{} for _ in targets]
     if not paths:
         return found  # scikit-learn is needed for repairs only
-    from limbeck.evaluate.targets import check_repair
-    from limbeck.repair import load_repairs
+    from limbeck.evaluation.targets import check_repair
+    from limbeck.repairs import load_repairs
 
     labels = labels_of(paths)
     for path, label in zip(paths, labels, strict=True):
@@ -188,8 +188,8 @@ def other_units(paths: Sequence[str], targets: Sequence[Target], fitted: Sequenc
 
 def units_told(path: str) -> dict[str, Any]:
     """What the files of a repair say that its vectors were of: words or pieces, special tokens among them or not."""
-    from limbeck.repair.files import read_about
-    from limbeck.repair.folders import FOLDER, SUFFIX
+    from limbeck.repairs.files import read_about
+    from limbeck.repairs.folders import FOLDER, SUFFIX
 
     place = Path(path).expanduser()
     folder = place / FOLDER if (place / FOLDER).is_dir() else place
@@ -229,7 +229,7 @@ def unfitted_repairs(texts: Sequence[str], seed: int) -> dict[str, Any]:
     """What --method names, to be fitted on each task."""
     if not texts:
         return {}  # scikit-learn is needed for repairs only
-    from limbeck.repair.methods import parse_repair
+    from limbeck.repairs.methods import parse_repair
 
     return {text: parse_repair(text, seed=seed, option="--method") for text in texts}
 

@@ -12,12 +12,12 @@ from rich.table import Table
 from limbeck.cli.evaluate_classify import classified_table
 from limbeck.cli.output import console as make_console
 from limbeck.cli.output import tell
-from limbeck.evaluate.averages import averages, out_of_means
-from limbeck.evaluate.significance import ALPHA, smallest_p
+from limbeck.evaluation.averages import averages, out_of_means
+from limbeck.evaluation.significance import ALPHA, smallest_p
 
 if TYPE_CHECKING:
-    from limbeck.evaluate.suites import Scored, Suite
-    from limbeck.evaluate.tuning import Tuning
+    from limbeck.evaluation.suites import Scored, Suite
+    from limbeck.evaluation.tuning import Tuning
 
 
 #: what --json says of a score

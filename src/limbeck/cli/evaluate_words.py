@@ -10,7 +10,7 @@ from limbeck.cli.options import positive
 from limbeck.errors import UsageError, choose
 
 if TYPE_CHECKING:
-    from limbeck.evaluate.word_suite import WordWishes
+    from limbeck.evaluation.word_suite import WordWishes
 
 WORDS = frozenset({"wordsim", "analogy", "relations", "categorization"})  #: kinds of tasks of words
 
@@ -30,9 +30,9 @@ def add_word_options(parser: argparse.ArgumentParser) -> None:
 
 def word_options(options: argparse.Namespace) -> WordWishes:
     """How tasks of words are scored; checked before anything is loaded."""
-    from limbeck.evaluate.analogy_search import METHODS
-    from limbeck.evaluate.web import PRESETS
-    from limbeck.evaluate.word_suite import WordWishes
+    from limbeck.evaluation.analogy_search import METHODS
+    from limbeck.evaluation.web import PRESETS
+    from limbeck.evaluation.word_suite import WordWishes
 
     if options.preset is not None:
         choose(options.preset, PRESETS, what="--preset")

@@ -11,7 +11,7 @@ from limbeck.cli.output import console as make_console
 from limbeck.errors import Interrupted
 
 if TYPE_CHECKING:
-    from limbeck.probe.finetuning import Finetuned, FinetuneSettings
+    from limbeck.probing.finetuning import Finetuned, FinetuneSettings
 
 EPILOG = """\
 tasks:
@@ -95,8 +95,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.errors import choose
-    from limbeck.probe.finetuning.data import COLUMNS, name_of
-    from limbeck.run.folder import RunFolder
+    from limbeck.probing.finetuning.data import COLUMNS, name_of
+    from limbeck.runs.folder import RunFolder
 
     settings = settings_of(options)
     settings.check()
@@ -119,8 +119,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _finetune(options: argparse.Namespace, settings: FinetuneSettings, folder: Any) -> Finetuned:
     from limbeck.encoders.loading import load_parts
-    from limbeck.probe.finetuning import read_task
-    from limbeck.run.finetune import finetune_into
+    from limbeck.probing.finetuning import read_task
+    from limbeck.runs.finetune import finetune_into
 
     data = read_task(options.task, options.data, column=options.column, seed=options.seed)
     parts = load_parts(options.model, revision=options.revision, trust_remote_code=options.trust_remote_code)
@@ -137,7 +137,7 @@ def _finetune(options: argparse.Namespace, settings: FinetuneSettings, folder: A
 
 
 def settings_of(options: argparse.Namespace) -> FinetuneSettings:
-    from limbeck.probe.finetuning import FinetuneSettings
+    from limbeck.probing.finetuning import FinetuneSettings
 
     return FinetuneSettings(
         epochs=options.epochs,
@@ -161,7 +161,7 @@ def draw_folder(folder: Path) -> None:
     """The figures of a folder, from its tables."""
     import json
 
-    from limbeck.report.finetuning import draw_attention, draw_finetuning
+    from limbeck.reporting.finetuning import draw_attention, draw_finetuning
     from limbeck.tables import read_csv
 
     about = json.loads((folder / "run.json").read_text(encoding="utf-8"))

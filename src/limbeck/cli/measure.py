@@ -27,8 +27,8 @@ from limbeck.encoders.miniatures import is_miniature
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
-    from limbeck.run.parts import Division
-    from limbeck.run.settings import MeasureSettings
+    from limbeck.runs.parts import Division
+    from limbeck.runs.settings import MeasureSettings
     from limbeck.stream import Plan, Source
 
 EPILOG = """\
@@ -91,7 +91,7 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.remote import brought, put_at
-    from limbeck.report import draw, report
+    from limbeck.reporting import draw, report
 
     need_source(options)
     settings = settings_of(options)
@@ -115,8 +115,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def settings_of(options: argparse.Namespace) -> MeasureSettings:
-    from limbeck.run.presets import preset_named
-    from limbeck.run.settings import MeasureSettings
+    from limbeck.runs.presets import preset_named
+    from limbeck.runs.settings import MeasureSettings
 
     preset_named(options.preset)  # a wrong name should not cost a model's loading
     return MeasureSettings(
@@ -135,8 +135,8 @@ def check_before(targets: Sequence[Path], options: argparse.Namespace) -> None:
     """Of several models the last one should not be refused when the first is done."""
     from limbeck.corpus.sources import is_read_once
     from limbeck.encoders.loading import check_model
-    from limbeck.run.folder import check_target
-    from limbeck.run.sources import is_static
+    from limbeck.runs.folder import check_target
+    from limbeck.runs.sources import is_static
 
     if len(targets) > 1:
         if any(map(is_read_once, options.corpus or ())):
@@ -170,7 +170,7 @@ def folders_of(out: Path, models: Sequence[str]) -> list[Path]:
 
 def open_for(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> Source:
     """The source that the options name; the preset chooses the units where they do not."""
-    from limbeck.run.sources import open_source
+    from limbeck.runs.sources import open_source
 
     given = source_options(options)
     given.setdefault("preset_units", settings.rules.units)
@@ -179,7 +179,7 @@ def open_for(model: str | None, settings: MeasureSettings, options: argparse.Nam
 
 def division_for(options: argparse.Namespace) -> Division:
     """Whether a part of a text is measured; other commands that measure have no such options."""
-    from limbeck.run.parts import division_of
+    from limbeck.runs.parts import division_of
 
     part, plan_of, vocabulary = (getattr(options, name, None) for name in ("part", "plan_of", "vocabulary"))
     return division_of(part, plan_of=plan_of, vocabulary=vocabulary)
@@ -190,9 +190,9 @@ def measure_into(
 ) -> None:
     """The whole run, into its folder; `summary`: print what was found."""
     from limbeck.cli.summary import print_summary
-    from limbeck.report import draw
-    from limbeck.run.measure import check_same, measure_source, save
-    from limbeck.run.settings import needs
+    from limbeck.reporting import draw
+    from limbeck.runs.measure import check_same, measure_source, save
+    from limbeck.runs.settings import needs
 
     division = division_for(options)
     with opened(target, options) as (folder, workers):
@@ -226,9 +226,9 @@ def measure_into(
 
 def foresee(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
-    from limbeck.run.foretell import measuring_seconds
-    from limbeck.run.measure import check_enough
-    from limbeck.run.settings import needs
+    from limbeck.runs.foretell import measuring_seconds
+    from limbeck.runs.measure import check_enough
+    from limbeck.runs.settings import needs
     from limbeck.stream.foretell import look_ahead, time_told
 
     with started(options) as workers:

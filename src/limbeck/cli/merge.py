@@ -41,8 +41,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    from limbeck.report import draw
-    from limbeck.run.merge import merge, missing_of
+    from limbeck.reporting import draw
+    from limbeck.runs.merge import merge, missing_of
 
     made = merge(
         *options.runs,

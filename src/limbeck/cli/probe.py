@@ -14,9 +14,9 @@ from limbeck.cli.running import opened
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
-    from limbeck.probe import Probed
-    from limbeck.probe.settings import ProbeSettings
-    from limbeck.run.probing import Probing
+    from limbeck.probing import Probed
+    from limbeck.probing.settings import ProbeSettings
+    from limbeck.runs.probing import Probing
 
 #: options of a model that would change which words have a vector: refused, and not in the help
 NOT_FOR_PROBES = ("--units", "--context", "--targets", "--special")
@@ -118,7 +118,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
-#: options of `limbeck.probe.probe` under their own names
+#: options of `limbeck.probing.probe` under their own names
 SETTINGS = (
     "label", "classes", "words_by", "max_contexts", "min_words", "dev", "test", "preset", "hidden", "epochs",
     "patience", "batch", "learning_rate", "seeds", "seed", "context_size",
@@ -130,8 +130,8 @@ NAMED = {"probe": "probes", "compare": "compare", "control": "controls"}
 def run(options: argparse.Namespace) -> int:
     if not (options.model and options.data):
         raise UsageError("--model and --data are needed.")
-    from limbeck.probe.splits import read_lists
-    from limbeck.run.probe import open_probing, probe_into
+    from limbeck.probing.splits import read_lists
+    from limbeck.runs.probe import open_probing, probe_into
 
     settings, source = probe_settings_of(options)
     lists = read_lists(options.train_words, options.test_words)
@@ -168,7 +168,7 @@ def run(options: argparse.Namespace) -> int:
 
 def probe_settings_of(options: argparse.Namespace) -> tuple[ProbeSettings, dict[str, Any]]:
     """What was asked for of the probes, and the other options."""
-    from limbeck.run.probe import TRAINING, settings_of
+    from limbeck.runs.probe import TRAINING, settings_of
 
     for option in NOT_FOR_PROBES:
         if given_for(options, option[2:]):
@@ -192,8 +192,8 @@ def given_for(options: argparse.Namespace, name: str) -> bool:
 
 def described(work: Probing) -> list[str]:
     """What will be probed, in a few lines."""
-    from limbeck.probe.splits import one_sided
-    from limbeck.run.settings import size
+    from limbeck.probing.splits import one_sided
+    from limbeck.runs.settings import size
 
     sides = work.facts_of_sides()
     told = "; ".join(

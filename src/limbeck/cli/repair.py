@@ -23,7 +23,7 @@ from limbeck.cli.output import console as make_console
 from limbeck.cli.running import describe, opened, started
 
 if TYPE_CHECKING:
-    from limbeck.run.repair import Repaired, RepairSettings, Subject
+    from limbeck.runs.repair import Repaired, RepairSettings, Subject
     from limbeck.stream import Plan
 
 EPILOG = f"""\
@@ -83,8 +83,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    from limbeck.report.repairs import draw_repair
-    from limbeck.run.repair import check_complete, repair_subject
+    from limbeck.reporting.repairs import draw_repair
+    from limbeck.runs.repair import check_complete, repair_subject
 
     settings = repair_settings_of(options)
     if options.dry_run:
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def repair_settings_of(options: argparse.Namespace) -> RepairSettings:
-    from limbeck.run.repair import RepairSettings
+    from limbeck.runs.repair import RepairSettings
 
     settings = RepairSettings(
         method=options.method,
@@ -132,7 +132,7 @@ def repair_settings_of(options: argparse.Namespace) -> RepairSettings:
 
 def open_for(options: argparse.Namespace, settings: RepairSettings) -> Subject:
     """What the options name: a model and a text, kept vectors, or a table of vectors by itself."""
-    from limbeck.run.repair import open_subject
+    from limbeck.runs.repair import open_subject
 
     if not options.model or options.vectors is not None:
         need_source(options)
@@ -144,8 +144,8 @@ def open_for(options: argparse.Namespace, settings: RepairSettings) -> Subject:
 
 def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
-    from limbeck.run.foretell import measuring_seconds
-    from limbeck.run.measure import check_enough
+    from limbeck.runs.foretell import measuring_seconds
+    from limbeck.runs.measure import check_enough
     from limbeck.stream.foretell import look_ahead, time_told
 
     with started(options) as workers:
@@ -164,8 +164,8 @@ def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
 
 def foreseen(subject: Subject, plan: Plan, settings: RepairSettings) -> list[str]:
     """What a run will read and take, in a few lines."""
-    from limbeck.repair.fitting import memory_needed
-    from limbeck.run.settings import needs, size
+    from limbeck.repairs.fitting import memory_needed
+    from limbeck.runs.settings import needs, size
 
     shape: dict[str, Any] = {"layers": len(subject.source.layers), "dim": subject.source.dim}
     measure = (settings.for_table if subject.alone else settings).measure
@@ -180,7 +180,7 @@ def foreseen(subject: Subject, plan: Plan, settings: RepairSettings) -> list[str
 
 def passes_of(subject: Subject, plan: Plan, settings: RepairSettings) -> int:
     """How often the vectors are read."""
-    from limbeck.repair.fitting import count_passes
+    from limbeck.repairs.fitting import count_passes
 
     shape: dict[str, Any] = {"layers": len(subject.source.layers), "dim": subject.source.dim}
     fit = 0
@@ -204,7 +204,7 @@ def print_repaired(found: Repaired, target: Path) -> None:
     """The main measures by layer, before and after, and where it all is."""
     from rich.table import Table
 
-    from limbeck.repair.methods import name_of
+    from limbeck.repairs.methods import name_of
 
     console = make_console()
     method = name_of(found.repairs[found.layers[0]])

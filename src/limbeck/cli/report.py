@@ -43,7 +43,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    from limbeck.report.page import report
+    from limbeck.reporting.page import report
 
     page = report(*options.runs, out=options.out, title=options.title, existing=options.existing)
     size = page.stat().st_size

@@ -16,10 +16,10 @@ from limbeck.cli.reproduce_probes import OPTIONS as PROBING
 from limbeck.cli.reproduce_probes import add_probe_options, from_probes
 from limbeck.cli.reproduce_runs import from_runs, from_tables
 from limbeck.errors import UsageError
-from limbeck.reproduce import PAPERS, paper_named
+from limbeck.papers import PAPERS, paper_named
 
 if TYPE_CHECKING:
-    from limbeck.reproduce.findings import Source
+    from limbeck.papers.findings import Source
 
 EPILOG = """\
 papers: {papers}
@@ -153,7 +153,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Gather what the paper's claims are tried on, judge them, write and print them."""
-    from limbeck.run.folder import held
+    from limbeck.runs.folder import held
 
     paper = paper_named(options.paper)
     options.model = options.model or list(paper.models)

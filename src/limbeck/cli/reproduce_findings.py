@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from limbeck.cli.output import console as make_console
 
 if TYPE_CHECKING:
-    from limbeck.reproduce.findings import Finding
-    from limbeck.reproduce.results import Reproduction
+    from limbeck.papers.findings import Finding
+    from limbeck.papers.results import Reproduction
     from limbeck.tables import Columns
 
 
@@ -19,10 +19,10 @@ def write(found: Reproduction, out: Path, *, page: Path | None, files: Mapping[s
 
     Of a file that has no columns this time an older one is removed.
     """
-    from limbeck.report.page import write_page as write_report
-    from limbeck.reproduce.markdown import blocks, findings_page
-    from limbeck.reproduce.pages import blocks_of, read_page, write_page
-    from limbeck.reproduce.results import draw_figures, write_json
+    from limbeck.papers.markdown import blocks, findings_page
+    from limbeck.papers.pages import blocks_of, read_page, write_page
+    from limbeck.papers.results import draw_figures, write_json
+    from limbeck.reporting.page import write_page as write_report
     from limbeck.state import write_text
     from limbeck.tables import write_csv
 
@@ -47,7 +47,7 @@ def print_findings(found: Reproduction, out: Path) -> None:
     """A line a claim: is it held, by whom not, and which figure shows it."""
     from rich.table import Table
 
-    from limbeck.reproduce.findings import why_undrawn
+    from limbeck.papers.findings import why_undrawn
 
     console = make_console()
     table = Table(title=f"{found.paper.title} ({found.paper.citation})", title_justify="left")
@@ -64,7 +64,7 @@ def print_findings(found: Reproduction, out: Path) -> None:
     lines = [", ".join(f"{verdict}: {count}" for verdict, count in counts.items())]
     lines += [found.note] if found.note else []
     if found.paper.source == "spaces":
-        from limbeck.reproduce.space_blocks import missing_parts
+        from limbeck.papers.space_blocks import missing_parts
 
         lines += [f"not measured: {reason}" for reason in missing_parts(found.subjects)]
     for line in [*lines, f"{out}: report.html, findings.md, findings.json, figures/ and {found.paper.source}/"]:

@@ -12,8 +12,8 @@ from limbeck.cli.measure import folders_of
 from limbeck.errors import LimbeckError, UsageError, choose
 
 if TYPE_CHECKING:
-    from limbeck.reproduce.findings import Paper
-    from limbeck.reproduce.results import Reproduction
+    from limbeck.papers.findings import Paper
+    from limbeck.papers.results import Reproduction
     from limbeck.tables import Columns
 
     #: what came out, and files with its numbers: path in the folder -> columns
@@ -29,8 +29,8 @@ def begin(paper: Paper, options: argparse.Namespace, *, no_static: str = "") -> 
     no_static  why static vectors cannot be tried; "" where they can
     """
     from limbeck.encoders.loading import check_model
-    from limbeck.run.folder import EXISTING
-    from limbeck.run.sources import is_static
+    from limbeck.runs.folder import EXISTING
+    from limbeck.runs.sources import is_static
 
     choose(options.existing, EXISTING, what="--existing")
     names = [folder.name for folder in folders_of(Path(), options.model)]
@@ -46,8 +46,8 @@ def begin(paper: Paper, options: argparse.Namespace, *, no_static: str = "") -> 
 
 def check_page(paper: Paper, options: argparse.Namespace) -> None:
     """A page with blocks that nobody can fill is refused before anything is measured."""
-    from limbeck.reproduce.markdown import block_names
-    from limbeck.reproduce.pages import read_page
+    from limbeck.papers.markdown import block_names
+    from limbeck.papers.pages import read_page
 
     if options.page is not None:
         read_page(options.page, block_names(paper))

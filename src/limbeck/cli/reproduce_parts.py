@@ -11,16 +11,16 @@ from limbeck.cli.reproduce_inputs import begin, command_of
 
 if TYPE_CHECKING:
     from limbeck.cli.reproduce_inputs import Gathered
-    from limbeck.reproduce.findings import Paper
-    from limbeck.reproduce.space_wanted import Wanted
+    from limbeck.papers.findings import Paper
+    from limbeck.papers.space_wanted import Wanted
 
 
 def from_spaces(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Measure each model's space part by part, before and after repair; what is kept from before is taken."""
-    from limbeck.reproduce.parts import columns_of_models
-    from limbeck.reproduce.results import try_on
-    from limbeck.reproduce.space_gather import gather
-    from limbeck.run.presets import preset_named
+    from limbeck.papers.parts import columns_of_models
+    from limbeck.papers.results import try_on
+    from limbeck.papers.space_gather import gather
+    from limbeck.runs.presets import preset_named
 
     preset_named(options.preset)
     names = begin(paper, options, no_static="claims about layers need a model, these are static vectors: see bis2021.")
@@ -41,10 +41,10 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
     """What is asked of every model."""
     from dataclasses import replace
 
-    from limbeck.reproduce.space_data import find_data
-    from limbeck.reproduce.space_wanted import QUICK, Caps, Wanted
-    from limbeck.reproduce.text import default_corpus
-    from limbeck.run.sources import CORPUS_OPTIONS
+    from limbeck.papers.space_data import find_data
+    from limbeck.papers.space_wanted import QUICK, Caps, Wanted
+    from limbeck.papers.text import default_corpus
+    from limbeck.runs.sources import CORPUS_OPTIONS
 
     given = source_options(options)
     text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}
@@ -66,7 +66,7 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
 
 def describe_space(name: str, wanted: Wanted) -> None:
     """--dry-run: what would be measured, and what cannot be."""
-    from limbeck.reproduce.space_subjects import PARTS
+    from limbeck.papers.space_subjects import PARTS
 
     needs = {"tuning": "development", "sts": "sts", "classify": "classify", "structure": "treebank"}
     lacking = {part: wanted.data.missing[kind] for part, kind in needs.items() if kind in wanted.data.missing}
@@ -78,13 +78,13 @@ def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Make each parent's static vectors part by part, and score them; what is kept from before is taken."""
     from dataclasses import replace
 
-    from limbeck.reproduce.parts import columns_of_models
-    from limbeck.reproduce.results import try_on
-    from limbeck.reproduce.static_finetuned import check_parents, fingerprint_of, read_tuned, with_tuned
-    from limbeck.reproduce.static_gather import gather, gather_file, words_of_sets
-    from limbeck.reproduce.static_vectors import Shared
-    from limbeck.run.presets import preset_named
-    from limbeck.run.sources import is_static
+    from limbeck.papers.parts import columns_of_models
+    from limbeck.papers.results import try_on
+    from limbeck.papers.static_finetuned import check_parents, fingerprint_of, read_tuned, with_tuned
+    from limbeck.papers.static_gather import gather, gather_file, words_of_sets
+    from limbeck.papers.static_vectors import Shared
+    from limbeck.runs.presets import preset_named
+    from limbeck.runs.sources import is_static
     from limbeck.vectors import StaticVectors
 
     preset_named(options.preset)
@@ -117,11 +117,11 @@ def parents_wanted_of(options: argparse.Namespace) -> Any:
     """What is asked of every parent."""
     from dataclasses import replace
 
-    from limbeck.reproduce.static_gather import find_sentence_tasks, missing_data
-    from limbeck.reproduce.static_scores import find_word_sets
-    from limbeck.reproduce.static_wanted import QUICK, Caps, Wanted
-    from limbeck.reproduce.text import default_corpus
-    from limbeck.run.sources import CORPUS_OPTIONS
+    from limbeck.papers.static_gather import find_sentence_tasks, missing_data
+    from limbeck.papers.static_scores import find_word_sets
+    from limbeck.papers.static_wanted import QUICK, Caps, Wanted
+    from limbeck.papers.text import default_corpus
+    from limbeck.runs.sources import CORPUS_OPTIONS
 
     given = source_options(options)
     text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}
@@ -148,7 +148,7 @@ def parents_wanted_of(options: argparse.Namespace) -> Any:
 
 def describe_parent(name: str, wanted: Any, tuned: list[str]) -> None:
     """--dry-run: what would be made, and what cannot be."""
-    from limbeck.reproduce.static_subjects import PARTS
+    from limbeck.papers.static_subjects import PARTS
 
     for part, what in PARTS.items():
         if part == "finetuned":

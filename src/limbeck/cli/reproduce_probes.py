@@ -13,8 +13,8 @@ from limbeck.errors import InputError, choose
 
 if TYPE_CHECKING:
     from limbeck.cli.reproduce_inputs import Gathered
-    from limbeck.reproduce.findings import Paper
-    from limbeck.reproduce.probe_wanted import Caps, Wanted
+    from limbeck.papers.findings import Paper
+    from limbeck.papers.probe_wanted import Caps, Wanted
 
 #: options of this group, which other papers have no use for
 OPTIONS = (
@@ -65,10 +65,10 @@ def add_probe_options(parser: argparse.ArgumentParser) -> None:
 
 def from_probes(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Probe each model part by part, before and after fine-tuning; what is kept from before is taken."""
-    from limbeck.reproduce.parts import columns_of_models
-    from limbeck.reproduce.probe_gather import gather
-    from limbeck.reproduce.results import try_on
-    from limbeck.reproduce.zhao2020 import BERT
+    from limbeck.papers.parts import columns_of_models
+    from limbeck.papers.probe_gather import gather
+    from limbeck.papers.results import try_on
+    from limbeck.papers.zhao2020 import BERT
 
     names = begin(paper, options, no_static="layers are probed, and these are static vectors: give them to --static.")
     wanted = wanted_of(options)
@@ -93,11 +93,11 @@ def from_probes(paper: Paper, options: argparse.Namespace) -> Gathered | None:
 
 def wanted_of(options: argparse.Namespace) -> Wanted:
     """What is asked of every model."""
-    from limbeck.probe.settings import tuple_of
-    from limbeck.probe.splits import read_lists
-    from limbeck.reproduce.probe_data import Words, find_tasks, find_words
-    from limbeck.reproduce.probe_wanted import Wanted
-    from limbeck.run.sources import CORPUS_OPTIONS
+    from limbeck.papers.probe_data import Words, find_tasks, find_words
+    from limbeck.papers.probe_wanted import Wanted
+    from limbeck.probing.settings import tuple_of
+    from limbeck.probing.splits import read_lists
+    from limbeck.runs.sources import CORPUS_OPTIONS
 
     caps = caps_of(options)
     given = source_options(options)
@@ -141,10 +141,10 @@ def caps_of(options: argparse.Namespace) -> Caps:
     """How much of everything: by the preset, and as the options say."""
     from dataclasses import replace
 
-    from limbeck.probe.finetuning.data import name_of
-    from limbeck.probe.settings import tuple_of
-    from limbeck.reproduce.probe_wanted import PAPER, QUICK, TASKS, Caps
-    from limbeck.run.probe import whole_numbers
+    from limbeck.papers.probe_wanted import PAPER, QUICK, TASKS, Caps
+    from limbeck.probing.finetuning.data import name_of
+    from limbeck.probing.settings import tuple_of
+    from limbeck.runs.probe import whole_numbers
 
     choose(options.preset, ("corrected", "paper"), what="--preset of zhao2020, of which no code was released,")
     caps = QUICK if options.quick else PAPER if options.preset == "paper" else Caps()
@@ -180,9 +180,9 @@ def was_typed(options: argparse.Namespace, name: str) -> bool:
 
 def describe_probed(name: str, wanted: Wanted) -> None:
     """--dry-run: what would be made, and what cannot be."""
-    from limbeck.probe.splits import one_sided
-    from limbeck.reproduce.probe_gather import lacking_for
-    from limbeck.reproduce.probe_subjects import PARTS
+    from limbeck.papers.probe_gather import lacking_for
+    from limbeck.papers.probe_subjects import PARTS
+    from limbeck.probing.splits import one_sided
 
     labelled = wanted.words.labelled
     for line in one_sided(labelled, wanted.words.sides):

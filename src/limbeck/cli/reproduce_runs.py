@@ -16,17 +16,17 @@ from limbeck.errors import InputError, UsageError, choose
 if TYPE_CHECKING:
     from limbeck.cli.reproduce_inputs import Gathered
     from limbeck.corpus import Corpus
-    from limbeck.reproduce.findings import Paper
-    from limbeck.reproduce.parts import Part
-    from limbeck.reproduce.results import Reproduction
+    from limbeck.papers.findings import Paper
+    from limbeck.papers.parts import Part
+    from limbeck.papers.results import Reproduction
     from limbeck.tables import Columns
 
 
 def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Measure each model as `limbeck measure` does, and judge by the run folders."""
-    from limbeck.reproduce.component_vectors import find_nine_sets
-    from limbeck.reproduce.results import evaluate
-    from limbeck.reproduce.text import default_corpus
+    from limbeck.papers.component_vectors import find_nine_sets
+    from limbeck.papers.results import evaluate
+    from limbeck.papers.text import default_corpus
 
     if options.layers is not None:
         raise UsageError("Claims are about all layers of a model; got --layers: leave it out.")
@@ -60,7 +60,7 @@ def components_of(
     """Table 1 of ethayarajh2019: of each model the scores of its static vectors, or why there are none."""
     import json
 
-    from limbeck.reproduce.component_gather import gather_components
+    from limbeck.papers.component_gather import gather_components
 
     if not sets:
         return [missing] * len(targets)
@@ -78,7 +78,7 @@ def components_of(
 
 
 def table_of_components(found: Reproduction) -> Columns:
-    from limbeck.analyze.result import columns_of
+    from limbeck.analysis.result import columns_of
 
     parts = {one.name: one.static for one in found.subjects if one.static is not None}
     return columns_of([{"model": name, **row} for name, part in parts.items() for row in part.rows("scores")])
@@ -86,8 +86,8 @@ def table_of_components(found: Reproduction) -> Columns:
 
 def senses_of(options: argparse.Namespace) -> dict[str, int]:
     """In how many senses words stand, by the labels of --senses or of the corpus."""
-    from limbeck.reproduce.text import count_senses
-    from limbeck.run.sources import CORPUS_OPTIONS, open_corpus
+    from limbeck.papers.text import count_senses
+    from limbeck.runs.sources import CORPUS_OPTIONS, open_corpus
 
     if options.senses:
         with open_corpus(options.senses) as corpus:
@@ -99,14 +99,14 @@ def senses_of(options: argparse.Namespace) -> dict[str, int]:
 
 def from_tables(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Read each model's embedding table, and judge by that; a matter of seconds, so nothing is resumed."""
-    from limbeck.reproduce.results import try_on
-    from limbeck.reproduce.table_files import columns_of
-    from limbeck.reproduce.table_similarity import find_sets
-    from limbeck.reproduce.table_subjects import Gathering, gather
-    from limbeck.reproduce.text import default_corpus
-    from limbeck.run.folder import EXISTING
-    from limbeck.run.presets import preset_named
-    from limbeck.run.sources import CORPUS_OPTIONS, open_corpus
+    from limbeck.papers.results import try_on
+    from limbeck.papers.table_files import columns_of
+    from limbeck.papers.table_similarity import find_sets
+    from limbeck.papers.table_subjects import Gathering, gather
+    from limbeck.papers.text import default_corpus
+    from limbeck.runs.folder import EXISTING
+    from limbeck.runs.presets import preset_named
+    from limbeck.runs.sources import CORPUS_OPTIONS, open_corpus
 
     preset_named(options.preset)
     choose(options.existing, EXISTING, what="--existing")
@@ -135,7 +135,7 @@ def from_tables(paper: Paper, options: argparse.Namespace) -> Gathered | None:
 
 def describe_table(model: str, corpus: Corpus, *, name: str) -> None:
     """--dry-run: what would be read, and the memory that it takes."""
-    from limbeck.reproduce.table_sources import open_table
+    from limbeck.papers.table_sources import open_table
 
     table = open_table(model, corpus, name=name)
     rows, dim = table.matrix.shape

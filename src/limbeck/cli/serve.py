@@ -37,7 +37,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.errors import UsageError
-    from limbeck.report.serving import serve
+    from limbeck.reporting.serving import serve
 
     if options.port > 65_535:
         raise UsageError(f"--port must be at most 65535, got {options.port}.")

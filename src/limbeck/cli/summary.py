@@ -8,7 +8,7 @@ from typing import Any
 
 from limbeck.cli.output import add
 from limbeck.cli.output import console as make_console
-from limbeck.run.results import Measured
+from limbeck.runs.results import Measured
 from limbeck.stream import Passed
 
 #: column title -> measure and which of its numbers

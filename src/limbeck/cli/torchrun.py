@@ -13,7 +13,7 @@ from limbeck.cli.options import workers_for
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
-    from limbeck.distill.x2static.group import Group
+    from limbeck.distillation.x2static.group import Group
 
 TOGETHER = ("distill",)  #: commands that several processes can work on
 
@@ -59,7 +59,7 @@ def joined(launch: Launch, options: argparse.Namespace) -> Iterator[Group]:
         torch.cuda.set_device(launch.local_rank)
     if options.workers is None:
         options.workers = workers_for(options) // max(launch.local_size, 1)
-    from limbeck.distill.x2static.group import PATIENCE, Group
+    from limbeck.distillation.x2static.group import PATIENCE, Group
 
     distributed.init_process_group("nccl" if gpus else "gloo", timeout=PATIENCE)
     yield Group()

@@ -87,7 +87,7 @@ def centered_by_cluster(
 ) -> torch.Tensor:
     """x (n, d) in float64, each cluster of k-means less its own mean.
 
-    The clusters are those that `limbeck.repair.ClusterRemoval` of the same seed finds.
+    The clusters are those that `limbeck.repairs.ClusterRemoval` of the same seed finds.
     """
     if not len(x):
         return x.to(torch.float64)

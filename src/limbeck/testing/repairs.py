@@ -18,7 +18,7 @@ from limbeck.testing.laws import EXACT, BrokenLaw, Found
 def check_repair(make: Callable[[], Any], *, dim: int = 6, seed: int = 0) -> None:
     """Check the laws of repairs on made vectors; `make` returns a fresh repair that is not fitted.
 
-    It is to be a subclass of `limbeck.repair.Repair`. Beside these laws stand scikit-learn's own
+    It is to be a subclass of `limbeck.repairs.Repair`. Beside these laws stand scikit-learn's own
     (`sklearn.utils.estimator_checks.check_estimator`).
     """
     generator = generator_for(seed, "testing", "repairs")
@@ -90,7 +90,7 @@ def _module_alike(make: Callable[[], Any], x: Array, new: Array, wanted: Array) 
 
 
 def _file_and_back(make: Callable[[], Any], x: Array, new: Array, wanted: Array) -> Repaired:
-    from limbeck.repair import load  # scikit-learn is an extra
+    from limbeck.repairs import load  # scikit-learn is an extra
 
     with tempfile.TemporaryDirectory() as folder:
         make().fit(x).save(Path(folder) / "repair.safetensors")

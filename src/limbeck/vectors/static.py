@@ -240,7 +240,7 @@ class StaticVectors(Tabular):
     def analogy(self, a: str, b: str, c: str, topn: int = 1) -> list[tuple[str, float]]:
         """What is to c as b is to a: the `topn` words of highest cosine with b − a + c (3CosAdd), a, b and c left out.
 
-        Whether many questions are answered rightly, `limbeck.evaluate.evaluate_words` tells much faster.
+        Whether many questions are answered rightly, `limbeck.evaluation.evaluate_words` tells much faster.
         """
         return self.most_similar([b, c], topn, negative=[a])
 

@@ -1,0 +1,65 @@
+"""How well words are interpreted in context: probes for classes of words, by layer and by amount of context.
+
+probed = limbeck.probing.probe("mini-bert", "sample", min_words=5)
+probed.tables["scores"]
+
+Names load on first use, since most of them import torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = [
+    "AttentionSimilarity",
+    "FinetuneSettings",
+    "Finetuned",
+    "Labelled",
+    "ProbeSettings",
+    "Probed",
+    "Probes",
+    "TaskData",
+    "Training",
+    "attention_similarity",
+    "finetune",
+    "load_head",
+    "probe",
+    "read_labelled",
+    "read_probed",
+    "read_task",
+    "score",
+    "train",
+]
+
+#: public name -> module; the run that puts the parts together stands above them, and is named here for users
+_MODULES = {
+    "Labelled": "limbeck.probing.labelled",
+    "ProbeSettings": "limbeck.probing.settings",
+    "Probed": "limbeck.probing.result",
+    "Probes": "limbeck.probing.batched",
+    "Training": "limbeck.probing.batched",
+    "probe": "limbeck.runs.probe",
+    "read_labelled": "limbeck.probing.labelled",
+    "read_probed": "limbeck.runs.probe",
+    "score": "limbeck.probing.scoring",
+    "train": "limbeck.probing.batched",
+    "AttentionSimilarity": "limbeck.probing.attention",
+    "FinetuneSettings": "limbeck.probing.finetuning",
+    "Finetuned": "limbeck.probing.finetuning",
+    "TaskData": "limbeck.probing.finetuning",
+    "attention_similarity": "limbeck.probing.attention",
+    "finetune": "limbeck.runs.finetune",
+    "load_head": "limbeck.probing.finetuning",
+    "read_task": "limbeck.probing.finetuning",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,6 +1,0 @@
-"""Figures and pages from run folders: what was measured, drawn for people. No model is loaded here."""
-
-from limbeck.report.figures import FIGURES, draw
-from limbeck.report.page import report, write_page
-
-__all__ = ["FIGURES", "draw", "report", "write_page"]

@@ -1,6 +1,0 @@
-"""A run that is too big for one page, explored from this machine: a small server that reads Parquet as it is asked."""
-
-from limbeck.report.serving.server import serve
-from limbeck.report.serving.words import WordTable
-
-__all__ = ["WordTable", "serve"]

@@ -1,0 +1,417 @@
+"""What each command wants of a pass that it shares with others, and how it goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from limbeck.accumulators import Accumulator
+from limbeck.distillation.methods import METHODS, in_order
+from limbeck.distillation.settings import DistillSettings
+from limbeck.errors import UsageError
+from limbeck.probing.features import Gather, features_of, texts_around
+from limbeck.probing.settings import ProbeSettings
+from limbeck.reporting import draw
+from limbeck.reporting.repairs import draw_repair
+from limbeck.runs.distill import checked, distill_into, words_in
+from limbeck.runs.distill_subject import Subject
+from limbeck.runs.distilling import Distillation
+from limbeck.runs.encode import Keeper, Kept, check_same, encode_source, settings_told, shard_size, writer_for
+from limbeck.runs.folder import RunFolder
+from limbeck.runs.measure import check_enough, identity_for, measure_source
+from limbeck.runs.measure import check_same as check_measured
+from limbeck.runs.measure import save as save_measured
+from limbeck.runs.parts import save_whole, texts_beside, with_choice
+from limbeck.runs.probe import EVERY_LAYER, open_probing, probe_into
+from limbeck.runs.repair import BEFORE, RepairSettings, check_complete, repair_subject
+from limbeck.runs.repair import Subject as RepairSubject
+from limbeck.runs.settings import MeasureSettings, accumulators_for
+from limbeck.runs.sources import is_static
+from limbeck.runs.table import load_table
+from limbeck.stream import Choice, Consumer, Plan, TextSource
+from limbeck.stream.checkpoint import Checkpoint, Part
+from limbeck.stream.run import identity_of
+from limbeck.stream.workers import Workers
+
+if TYPE_CHECKING:
+    from limbeck.runs.plans import Reading
+
+
+@dataclass
+class Job:
+    """A consumer of the shared pass.
+
+    out      its folder
+    layers   that it sees; None: those that its command has where none are named
+    title    how it is called in messages
+    figures  whether it draws them, as its command does
+    """
+
+    out: Path
+    layers: str | None = None
+    title: str = ""
+    figures: bool = True
+
+    command: ClassVar[str]
+    usual_layers: ClassVar[str | None] = None
+    reads_duplicates: ClassVar[bool] = False  # texts that repeat an earlier one
+    shard_units: int | None = field(default=None, init=False)
+    source: TextSource = field(init=False)
+    folder: RunFolder = field(init=False)
+    plan: Plan = field(init=False)
+
+    @property
+    def seed(self) -> int:
+        """Of the choice of occurrences."""
+        return 0
+
+    @property
+    def deduplicate(self) -> bool:
+        return True
+
+    def open(self, reading: Reading, folder: RunFolder) -> None:
+        """The text and the model are there."""
+        self.folder = folder
+        usual = self.usual_layers if hasattr(reading.encoder, "with_layers") else None
+        self.source = reading.source(usual if self.layers is None else self.layers)
+
+    def identity(self) -> Any:
+        """All that the state depends on, in plain values."""
+        raise NotImplementedError
+
+    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+        """Its own plan, by one that follows every word; `state` has what is known of the texts."""
+        raise NotImplementedError
+
+    def accumulators(self) -> list[Accumulator]:
+        return []
+
+    def consumers(self) -> list[Consumer]:
+        return []
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        """Keep what the pass has given, where `finish` will look for it."""
+        raise NotImplementedError
+
+    def more(self) -> list[str]:
+        """What it does beyond the shared pass, where that takes long."""
+        return []
+
+    def look(self) -> None:
+        """Refuse a finished folder that is of something else."""
+        raise NotImplementedError
+
+    def finish(self, *, workers: Workers, progress: bool) -> None:
+        """All that its command does after the pass."""
+        raise NotImplementedError
+
+
+@dataclass
+class MeasureJob(Job):
+    """`limbeck measure`."""
+
+    settings: MeasureSettings = field(default_factory=MeasureSettings)
+    keep_text: bool = True
+
+    command: ClassVar[str] = "measure"
+
+    def open(self, reading: Reading, folder: RunFolder) -> None:
+        check_measure(self.settings, reading, self.title)
+        super().open(reading, folder)
+
+    @property
+    def seed(self) -> int:
+        return self.settings.seed
+
+    @property
+    def deduplicate(self) -> bool:
+        return self.settings.rules.deduplicate
+
+    @property
+    def reads_duplicates(self) -> bool:  # type: ignore[override]
+        return not self.deduplicate
+
+    @property
+    def state(self) -> Path:
+        return self.folder.state
+
+    def identity(self) -> Any:
+        return identity_for(self.source, self.settings)
+
+    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+        self.plan = with_choice(everything, self.settings.choice)
+        check_enough(self.plan, self.settings)
+        texts_beside(state, self.state)
+        return self.plan
+
+    def accumulators(self) -> list[Accumulator]:
+        return accumulators_for(self.plan, layers=len(self.source.layers), dim=self.source.dim, settings=self.settings)
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        save_whole(self.state, self.identity(), self.plan, made, dropped)
+
+    def look(self) -> None:
+        check_measured(self.state, self.source, self.settings)
+
+    def finish(self, *, workers: Workers, progress: bool) -> None:
+        settings, unfinished = self.settings, self.folder.unfinished
+        measured, passed = measure_source(self.source, settings=settings, checkpoint=self.state, workers=workers)
+        told: dict[str, Any] = {"settings": settings, "passed": passed, "keep_text": self.keep_text}
+        save_measured(measured, unfinished, source=self.source, **told)
+        if self.figures:
+            draw([unfinished], unfinished / "figures")
+        self.folder.finish()
+
+
+def check_measure(settings: MeasureSettings, reading: Reading, title: str) -> None:
+    """Refuse measures that this pass cannot serve."""
+    if settings.two_pass:
+        raise UsageError(f"{title}: two-pass reads the text twice, and the pass is shared: run it by itself.")
+    units = settings.rules.units
+    if units != reading.encoder.units and not reading.units_asked and hasattr(reading.encoder, "with_layers"):
+        raise UsageError(
+            f"{title}: preset {settings.preset} is of {units}, and the pass reads {reading.encoder.units}: put units = "
+            f'"{units}" at the top of the plan, or run it by itself.'
+        )
+
+
+@dataclass
+class EncodeJob(Job):
+    """`limbeck encode`."""
+
+    keep: Kept = "float16"
+
+    command: ClassVar[str] = "encode"
+    reads_duplicates: ClassVar[bool] = True
+
+    def open(self, reading: Reading, folder: RunFolder) -> None:
+        super().open(reading, folder)
+        self.shard_units = shard_size(self.source)
+
+    def identity(self) -> Any:
+        return identity_of(self.source, settings_told(self.keep), choice=Choice())
+
+    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+        self.plan = with_choice(everything, Choice())
+        texts_beside(state, self.folder.state)  # what makes a stopped run worth going on with
+        return self.plan
+
+    def consumers(self) -> list[Consumer]:
+        return [Keeper(writer_for(self.source, self.folder.unfinished, keep=self.keep))]
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        save_whole(self.folder.state, self.identity(), self.plan, made, dropped)
+
+    def look(self) -> None:
+        check_same(self.folder.target, self.source, keep=self.keep)
+
+    def finish(self, *, workers: Workers, progress: bool) -> None:
+        encode_source(self.source, self.folder, keep=self.keep, workers=workers)
+
+
+@dataclass
+class RepairJob(MeasureJob):
+    """`limbeck repair`: the pass is the one before the repair; the one after it reads the text again."""
+
+    repair: RepairSettings = field(default_factory=lambda: RepairSettings("center"))
+    counts: str | Path | None = None
+
+    command: ClassVar[str] = "repair"
+
+    def __post_init__(self) -> None:
+        self.settings = self.repair.measure
+
+    def open(self, reading: Reading, folder: RunFolder) -> None:
+        super().open(reading, folder)
+        table = load_table(reading.model) if reading.model and is_static(reading.model) else None
+        self.subject = RepairSubject(self.source, table, reading.model if table is not None else "")
+
+    @property
+    def state(self) -> Path:
+        return self.folder.state / BEFORE
+
+    def more(self) -> list[str]:
+        return ["its repaired vectors are measured too, for which the model reads the text again"]
+
+    def look(self) -> None:
+        check_complete(self.folder, self.subject, self.repair)
+
+    def finish(self, *, workers: Workers, progress: bool) -> None:
+        repair_subject(
+            self.subject,
+            self.folder,
+            self.repair,
+            counts=self.counts,
+            keep_text=self.keep_text,
+            workers=workers,
+            progress=progress,
+            draw=(lambda unfinished: draw_repair(unfinished, table=False)) if self.figures else None,
+        )
+
+
+@dataclass
+class DistillJob(Job):
+    """`limbeck distill`, by methods that read the text once or not at all."""
+
+    settings: DistillSettings = field(default_factory=DistillSettings)
+    words: str | Path | None = None
+    add_words: str | Path | None = None
+    tasks: str = ""
+    data: Path | None = None
+
+    command: ClassVar[str] = "distill"
+    usual_layers: ClassVar[str | None] = "-1"
+
+    def open(self, reading: Reading, folder: RunFolder) -> None:
+        train = [name for name in in_order(self.settings) if METHODS[name].train is not None]
+        if train:
+            raise UsageError(
+                f"{self.title}: {', '.join(train)} reads the text as often as it learns, which a shared pass does not "
+                "serve: run it by itself."
+            )
+        super().open(reading, folder)
+        only = None if self.words is None else tuple(words_in(self.words))
+        also = () if self.add_words is None else tuple(words_in(self.add_words))
+        subject = Subject(self.source, self.source.encoder, only, also, reading.model)
+        self.subject = checked(subject, self.settings)
+
+    @property
+    def seed(self) -> int:
+        return self.settings.seed
+
+    @property
+    def deduplicate(self) -> bool:
+        return self.settings.deduplicate
+
+    @property
+    def reads_duplicates(self) -> bool:  # type: ignore[override]
+        return not self.deduplicate
+
+    def identity(self) -> Any:
+        return identity_of(self.source, self.settings.as_dict() | self.subject.named(), seed=self.seed)
+
+    @cached_property
+    def work(self) -> Distillation:
+        return Distillation(self.subject, self.settings, self.folder.state, Workers(), False)
+
+    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+        plan = self.work.plan_words(everything)
+        assert plan is not None
+        self.plan = plan
+        return plan
+
+    def accumulators(self) -> list[Accumulator]:
+        return [accumulator for some in self.work.asked().values() for accumulator in some]
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        told = self.work.told(self.work.asked())
+        identity = identity_of(self.source, told, seed=self.seed, deduplicate=self.deduplicate)
+        saved = Checkpoint(self.folder.state / "pass", identity)
+        saved.open(self.plan, made)
+        saved.save_part(Part(0, len(self.plan.shards)), made, dropped)
+
+    def look(self) -> None:
+        distill_into(self.folder, self.subject, self.settings, tasks=self.tasks, data=self.data)
+
+    def finish(self, *, workers: Workers, progress: bool) -> None:
+        distill_into(
+            self.folder,
+            self.subject,
+            self.settings,
+            tasks=self.tasks,
+            data=self.data,
+            workers=workers,
+            progress=progress,
+        )
+
+
+class KeptGather(Gather):
+    """Gathers vectors into files, so that a stopped pass goes on with them; a shard done twice does no harm."""
+
+    def __init__(self, encoder: Any, texts: Any, folder: Path, identities: Any) -> None:
+        super().__init__(encoder, texts, None, identities)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in self.KEPT:
+            array = getattr(self, name)
+            if array is not None:
+                setattr(self, name, _in_file(folder / f"{name}.npy", array))
+
+    def end_shard(self, number: int) -> None:
+        for name in self.KEPT:
+            if (array := getattr(self, name)) is not None:
+                array.flush()
+
+
+def _in_file(path: Path, like: np.ndarray[Any, Any]) -> np.memmap[Any, Any]:
+    """An array in a file of a stopped run, or a new one of zeros."""
+    if path.is_file():
+        return np.lib.format.open_memmap(path, mode="r+")
+    return np.lib.format.open_memmap(path, mode="w+", dtype=like.dtype, shape=like.shape)
+
+
+@dataclass
+class ProbeJob(Job):
+    """`limbeck probe`: the vectors of labelled words of the text itself."""
+
+    settings: ProbeSettings = field(default_factory=ProbeSettings)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    command: ClassVar[str] = "probe"
+    reads_duplicates: ClassVar[bool] = True  # the first of equal sentences need not be the labelled one
+
+    def open(self, reading: Reading, folder: RunFolder) -> None:
+        if reading.text_unit != "sentence":
+            raise UsageError(
+                f"{self.title}: probes see a sentence at a time, the pass a {reading.text_unit}: run it by itself."
+            )
+        self.folder = folder
+        if self.layers is None and hasattr(reading.encoder, "with_layers"):
+            try:
+                self.source = reading.source(EVERY_LAYER)
+            except UsageError:
+                self.source = reading.source(None)  # a table of another width, or none (ELMo): its layers alone
+        else:
+            self.source = reading.source(self.layers)
+        self.work = open_probing(self.source.encoder, reading.corpus, self.settings, **self.options)
+
+    def identity(self) -> Any:
+        return self.work.identity
+
+    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+        self.plan = everything
+        return everything
+
+    @cached_property
+    def gather(self) -> KeptGather:
+        labelled = self.work.labelled
+        texts = texts_around(labelled, None)
+        identities = np.zeros(len(texts.texts), dtype=np.int64)
+        own = np.array([sentence.identity for sentence in labelled.sentences], dtype=np.int64)
+        identities[texts.text[::-1]] = own[labelled.sentence[::-1]]  # the first sentence that says it
+        return KeptGather(self.source.encoder, texts, self.folder.state / "features", identities)
+
+    def consumers(self) -> list[Consumer]:
+        return [self.gather]
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        self.gather.end_shard(len(self.plan.shards) - 1)
+
+    def more(self) -> list[str]:
+        told = []
+        if self.settings.context_size:
+            told.append("less context makes other texts, which the model reads by themselves")
+        if "random-weights" in self.settings.controls:
+            told.append("random weights are another model, which reads the labelled sentences too")
+        return told
+
+    def look(self) -> None:
+        probe_into(self.folder, self.work)
+
+    def finish(self, *, workers: Workers, progress: bool) -> None:
+        self.work.whole = features_of(self.source.encoder, self.gather, {})
+        probe_into(self.folder, self.work, workers=workers, progress=progress)

@@ -1,0 +1,353 @@
+"""Each method gives what a few lines of numpy, or of transformers by itself, give."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+import torch
+from made import sentences
+
+import limbeck as lb
+from limbeck.corpus import Corpus
+from limbeck.distillation.best import FEW, FRAMES
+from limbeck.distillation.card import ORIGINS
+from limbeck.distillation.methods import in_order, start_of
+from limbeck.encoders import HuggingFaceEncoder
+from limbeck.encoders.miniatures import miniature_folder
+from limbeck.errors import LimbeckError, UsageError
+from limbeck.runs.distill import settings_of
+from limbeck.seeds import hash_occurrences
+from limbeck.stream import TextSource, collect
+
+WORDS = ["river", "unbelievable", "alembic", "kettle lamp", "polished"]
+
+
+def tiny(family: str = "bert", **settings: Any) -> HuggingFaceEncoder:
+    kind = tiny_models.FAMILIES[family]
+    return HuggingFaceEncoder(tiny_models.model(family), tiny_models.tokenizer(kind), name=family, **settings)
+
+
+def text() -> list[list[str]]:
+    return [list(sentence.words) for sentence in sentences(150, documents=6)]
+
+
+def collected(encoder: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every occurrence's vectors (layers, n, d), its word, its hash: by another way than the accumulators'."""
+    found = collect(TextSource(Corpus.from_sentences(text()), encoder), deduplicate=True)
+    return found.vectors.double().numpy(), np.array(found.strings), found.occurrences
+
+
+@pytest.mark.parametrize("pool", ["mean", "min", "max"])
+@pytest.mark.parametrize("pieces", ["mean", "min", "last"])
+def test_average_is_that_of_all_collected_vectors(pool: str, pieces: str):
+    encoder = tiny(pooling=pieces)
+    made = lb.distillation.distill(encoder, text(), methods="average", min_count=3, over_contexts=pool)
+    vectors, strings, _ = collected(encoder)
+    assert list(made) == [f"average-{layer}" for layer in encoder.layers]
+    for number, one in enumerate(made.values()):
+        assert len(one) > 15
+        for row, word in enumerate(one.vectors.words):
+            own = vectors[number][strings == word]
+            np.testing.assert_allclose(one[word], getattr(own, pool)(axis=0), rtol=2e-6, atol=2e-6)
+            assert one.counts[row] == len(own)
+            assert one.origins[row] == "corpus"
+
+
+@pytest.mark.parametrize("most", [5, 1000])
+def test_principal_is_the_first_singular_vector_of_chosen_occurrences(most: int):
+    encoder = tiny(layers="-1")
+    made = lb.distillation.distill(encoder, text(), methods="principal", min_count=3, max_contexts=most)["principal"]
+    vectors, strings, hashes = collected(encoder)
+    signs = []
+    for word in made.vectors.words:
+        rows = np.flatnonzero(strings == word)
+        rows = rows[np.argsort(hashes[rows])][:most]
+        own = vectors[0][rows]
+        first = np.linalg.svd(own, full_matrices=False)[2][0]
+        signs.append(float(np.sign(first @ own.mean(axis=0))))
+        np.testing.assert_allclose(made[word], first * signs[-1], atol=1e-5)
+        assert made[word] @ own.mean(axis=0) > 0
+        assert np.linalg.norm(made[word]) == pytest.approx(1, abs=1e-6)
+    assert -1.0 in signs  # a library's own sign would have been wrong for some of them
+
+
+def test_the_hash_of_an_occurrence_is_that_of_its_place():
+    """What the test above takes for granted."""
+    found = collect(TextSource(Corpus.from_sentences([["a", "b"], ["c", "a"]]), tiny(layers="-1")))
+    assert found.occurrences.tolist() == hash_occurrences(found.sentences, np.array([0, 1, 0, 1])).tolist()
+
+
+def test_methods_asked_for_together_cost_one_pass_and_are_the_same():
+    encoder = tiny(layers="1,2")
+    reads = []
+    forward = encoder.forward
+    encoder.forward = lambda batch: (reads.append(len(batch)), forward(batch))[1]  # type: ignore[method-assign]
+    both = lb.distillation.distill(encoder, text(), methods="average,principal", min_count=3)
+    together = sum(reads)
+    reads.clear()
+    apart = {
+        name: one
+        for method in ("average", "principal")
+        for name, one in lb.distillation.distill(encoder, text(), methods=[method], min_count=3).items()
+    }
+    assert sum(reads) == 2 * together
+    assert list(both) == ["average-1", "average-2", "principal-1", "principal-2"]
+    for name, one in both.items():
+        np.testing.assert_array_equal(one.vectors.matrix, apart[name].vectors.matrix)
+
+
+def hidden_states(model: Any, ids: list[int]) -> torch.Tensor:
+    """(layers, pieces, d) by transformers itself."""
+    with torch.no_grad():
+        given = model(input_ids=torch.tensor([ids]), output_hidden_states=True)
+    return torch.stack([state[0] for state in given.hidden_states])
+
+
+POOLS = {
+    "mean": lambda x: x.mean(1),
+    "min": lambda x: x.min(1).values,
+    "max": lambda x: x.max(1).values,
+    "last": lambda x: x[:, -1],
+}
+
+
+@pytest.mark.parametrize("pooling", list(POOLS))
+@pytest.mark.parametrize(("special_input", "special_mean"), [(True, False), (True, True), (False, False)])
+def test_word_alone_is_what_transformers_gives(pooling: str, special_input: bool, special_mean: bool):
+    encoder = tiny(pooling=pooling)
+    made = lb.distillation.distill(
+        encoder, words=WORDS, methods="word", special_input=special_input, special_mean=special_mean
+    )
+    tokenizer = tiny_models.tokenizer("wordpiece uncased")
+    several = 0
+    for word in WORDS:
+        ids = tokenizer(word, add_special_tokens=special_input)["input_ids"]
+        states = hidden_states(tiny_models.model("bert"), ids)
+        if special_input and not special_mean:
+            states = states[:, 1:-1]
+        several += states.shape[1] > 1
+        want = POOLS[pooling](states)
+        for number, one in enumerate(made.values()):
+            np.testing.assert_allclose(one[word], want[number].numpy(), rtol=1e-5, atol=1e-5)
+            assert one.origins[one.vectors.index(word)] == "alone"
+    assert several > 2
+
+
+def test_word_alone_of_a_decoder_keeps_its_only_position():
+    made = lb.distillation.distill(tiny("gpt2", layers="-1"), words=["river", "unbelievable"], methods="word")["word"]
+    tokenizer = tiny_models.tokenizer("byte-level")
+    for word in ("river", "unbelievable"):
+        ids = tokenizer(" " + word)["input_ids"]
+        states = hidden_states(tiny_models.model("gpt2"), ids)[-1]
+        own = states[[tokenizer.decode(piece).strip() != "" for piece in ids]]  # a blank is no part of a word
+        np.testing.assert_allclose(made[word], own.mean(0).numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_word_alone_of_a_miniature():
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = str(miniature_folder("mini-bert"))
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    vectors = lb.distillation.vectors_for(["tea", "limbeck"], "mini-bert", methods="word")
+    for word in ("tea", "limbeck"):
+        want = hidden_states(model, tokenizer(word)["input_ids"])[-1][1:-1].mean(0)
+        np.testing.assert_allclose(vectors[word], want.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def framed(template: str, word: str) -> torch.Tensor:
+    """Last layer's mean over the pieces that lie in the word's characters."""
+    tokenizer = tiny_models.tokenizer("wordpiece uncased")
+    sentence = template.replace("{}", word)
+    given = tokenizer(sentence, return_offsets_mapping=True)
+    start = template.index("{}")
+    inside = [a >= start and b <= start + len(word) and b > a for a, b in given["offset_mapping"]]
+    return hidden_states(tiny_models.model("bert"), given["input_ids"])[-1][torch.tensor(inside)].mean(0)
+
+
+@pytest.mark.parametrize("templates", [["the meaning of {}."], ["the meaning of {}.", "({})", "{} is old"]])
+def test_frame_is_the_mean_over_templates(templates: list[str]):
+    made = lb.distillation.distill(tiny(layers="-1"), words=WORDS, methods="frame", templates=templates)["frame"]
+    for word in WORDS:
+        want = torch.stack([framed(template, word) for template in templates]).mean(0)
+        np.testing.assert_allclose(made[word], want.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_each_way_has_an_origin_of_its_own():
+    """`frame` is one sentence, the word's own pieces; `frames` are many, whole."""
+    made = lb.distillation.distill(
+        tiny(layers="-1"), text(), methods="word,frame,frames,best", words=["river", "barrel"]
+    )
+    assert {name: list(one.origins) for name, one in made.items()} == {
+        "word": ["alone", "alone"],
+        "frame": ["frame", "frame"],
+        "frames": ["frames", "frames"],
+        "best": ["corpus", "frames"],
+    }
+    assert all(origin in ORIGINS for one in made.values() for origin in one.origins)
+
+
+def test_teachers_that_know_whole_words_alone():
+    """A function and a biLM: the mean over the words of an expression; special tokens are not theirs to choose."""
+
+    def lengths(texts: Any) -> list[Any]:
+        return [[[float(len(word)), 1.0] for word in text.words] for text in texts]
+
+    vectors = lb.distillation.vectors_for(["tea", "night train"], lengths, methods="word")
+    assert vectors["night train"].tolist() == [5.0, 1.0]
+    with pytest.raises(UsageError, match="has no special tokens to choose about"):
+        lb.distillation.vectors_for(["tea"], lengths, methods="word", special_mean=True)
+    elmo = lb.distillation.vectors_for(["tea", "green tea"], "mini-elmo", methods="frame")
+    assert elmo.matrix.any(axis=1).all()
+
+
+def test_a_frame_that_is_the_default_of_another_method_is_heeded(tmp_path: Path):
+    """`frames` has sentences of its own; "the meaning of {}." is what `frame` reads where nothing is said."""
+    usual, given, other = (
+        lb.distillation.distill(tiny(layers="-1"), words=WORDS, methods="frames", **how)["frames"]
+        for how in ({}, {"templates": ["the meaning of {}."]}, {"templates": ["the {} of it."]})
+    )
+    assert np.abs(usual.vectors.matrix - given.vectors.matrix).max() > 1e-3
+    assert np.abs(other.vectors.matrix - given.vectors.matrix).max() > 1e-3
+    assert [len(made.about["settings"]["templates"]) for made in (usual, given)] == [len(FRAMES), 1]
+    best = lb.distillation.distill(tiny(layers="-1"), text(), methods="best,average", out=tmp_path / "v")
+    assert best["best"].about["settings"]["templates"] == FRAMES
+    assert best["average"].about["settings"]["templates"] == ("the meaning of {}.",)
+    card = (tmp_path / "v" / "best" / "README.md").read_text()
+    assert all(frame.replace("{}", "…") in card for frame in FRAMES)
+
+
+def test_settings_that_nothing_heeds_are_refused_before_a_model_is_loaded():
+    for options, told in (
+        ({"sif": 1e-3}, "--sif is for --weighting sif"),
+        ({"special_mean": True}, "--special-mean is of word"),
+        ({"special_input": False}, "--no-special-input is of word"),
+        ({"max_contexts": 100}, "--max-contexts is of principal"),
+        ({"over_contexts": "max", "methods": "contexts"}, "--over-contexts is of average"),
+        ({"templates": ["it is {}."], "methods": "word"}, "--frame is of frame, frames"),
+        ({"templates": ["it is {}."], "methods": "average", "unseen": "drop"}, "--frame is of frame, frames"),
+        ({"methods": ""}, "--method must be one of"),
+        ({"methods": []}, "at least one method is needed"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            lb.distillation.distill("no-such-model", "no-such-text", **options)
+    for options in (
+        {"sif": 1e-2, "weighting": "sif"},
+        {"special_mean": True, "unseen": "alone"},
+        {"special_mean": False, "special_input": True},
+        {"over_contexts": "max"},
+        {"templates": ["it is {}."]},
+        {"templates": ["it is {}."], "methods": "x2static"},
+    ):
+        settings_of(options.get("methods", "best"), options)
+
+
+def test_a_view_of_weight_0_is_not_made():
+    calls: list[str] = []
+
+    class Watched(HuggingFaceEncoder):
+        def forward(self, batch: Any) -> Any:
+            calls.append("read")
+            return super().forward(batch)
+
+    kind = tiny_models.tokenizer(tiny_models.FAMILIES["bert"])
+    teacher = Watched(tiny_models.model("bert"), kind, name="bert", layers="-1")
+    for weights, reads, origins in (
+        ({}, {"frames", "average", "contexts"}, {"corpus"}),
+        ({"frames": 0}, {"average", "contexts"}, {"corpus"}),
+        ({"average": 0, "contexts": 0}, {"frames"}, {"frames"}),
+    ):
+        settings, _ = settings_of("best", {"train": {"best": weights}})
+        assert set(in_order(settings)) == {"best", *reads}
+        calls.clear()
+        made = lb.distillation.distill(teacher, text(), min_count=1, train={"best": weights})["best"]
+        assert set(made.origins) == origins
+        assert (len(calls) >= len(FRAMES)) == ("frames" in reads)  # as many sentences a word
+
+
+def training(method: str, **settings: Any) -> dict[str, Any]:
+    return {"methods": method, "train": {method: settings}}
+
+
+def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
+    for options, told in (
+        ({"methods": "averge"}, "did you mean 'average'"),
+        ({"over_contexts": "median"}, "--over-contexts must be one of"),
+        ({"templates": ["no place"]}, "must have {} once"),
+        ({"special_input": False, "special_mean": True}, "cannot be in the mean"),
+        ({"repair": "all-but-the-tip"}, "did you mean 'all-but-the-top'"),
+        ({"unseen": "guess"}, "--unseen must be one of"),
+        ({"train": {"average": {"epochs": 1}}}, "average has no settings of its own"),
+        ({"train": {"word": {}}}, "--set is for methods that are asked for"),
+        ({"start": "averge"}, "did you mean 'average'"),
+        ({"dim": 0}, "--dim must be at least 1"),
+        ({"sif": 0.0}, "--sif must be above 0"),
+        ({"train": {"best": {"dim": "abc"}}}, "--set dim of best must be a whole number; got 'abc'"),
+        ({"methods": "skipgram", "train": {"skipgram": {"kwargs": 1}}}, "--set of skipgram must be one of dim, epochs"),
+        ({"methods": "cbow", "train": {"cbow": {"args": 1}}}, "--set of cbow must be one of dim, epochs"),
+        ({"methods": "x2static", "train": {"x2static": {"preset": 3}}}, "preset must be one of .*; got '3'"),
+        (training("skipgram", ngrams=(2, 3)), "--set of skipgram must be one of dim, .*, seed; got 'ngrams'"),
+        (training("cbow", buckets=100), "--set of cbow must be one of dim, .*, seed; got 'buckets'"),
+        (training("cbow-ngrams", ngrams=(3, 2)), "ngrams must be at least and at most so many characters"),
+        (training("cbow", learning_rate=math.inf), "learning_rate must be a finite number above 0, got inf"),
+        (training("x2static", clamp=-1.0), r"clamp must be 0 \(none\) or a finite number above it; got -1\.0"),
+        (training("x2static", clamp=math.inf), "clamp must be 0 .*; got inf"),
+        (training("x2static", clamp=math.nan), "clamp must be 0 .*; got nan"),
+        (training("x2static", learning_rate=math.inf), "learning_rate must be a finite number above 0; got inf"),
+        (training("x2static", length=math.inf), "length must be 0 .* or a finite number above it; got inf"),
+        (training("regression", pull=math.inf), "pull must be 0 or a finite number above it; got inf"),
+        ({"methods": "x2static", "start": "x2static"}, "--start x2static is for others that train"),
+        ({"methods": "regression", "start": "regression"}, "--start regression is for others that train"),
+        ({"methods": "skipgram", "start": "average"}, "can begin from given vectors, and none is asked for"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            lb.distillation.distill("no-such-model", "no-such-text", **options)
+    told = "--corpus is needed: best makes vectors of a text; word, frame and frames do not"
+    with pytest.raises(UsageError, match=told):
+        lb.distillation.distill("mini-bert", words=["tea"], methods="best")
+    with pytest.raises(UsageError, match="needed: average, principal make vectors of a text"):
+        lb.distillation.distill("mini-bert", words=["tea"], methods="average,frame,principal")
+    with pytest.raises(UsageError, match=r"--set best.dim must be at most the teacher's 128 dimensions; got 300"):
+        lb.distillation.distill("mini-bert", [["tea"]], train={"best": {"dim": 300}})
+    with pytest.raises(UsageError, match="--dim must be at most the 128 dimensions that frame has; got 300"):
+        lb.distillation.distill("mini-bert", words=["tea"], methods="frame", dim=300)
+    how: dict[str, Any] = {"methods": "x2static", "train": {"x2static": {"layer": 3}}}
+    with pytest.raises(UsageError, match=r"--set x2static\.layer, of those of --layers, must be one of 12; got '3'"):
+        lb.distillation.distill("mini-bert", [["tea"]], **how)
+    for methods, start, told in (
+        ("x2static", "sent2vec", "x2static has 128 .* sent2vec has 300: --set sent2vec.dim=128"),
+        ("regression", "sent2vec", "regression has 128 .* sent2vec has 300: --set sent2vec.dim=128"),
+        ("x2static,sent2vec", "average", "sent2vec has 300 .* average has 128: --set sent2vec.dim=128"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            lb.distillation.distill("mini-bert", [["tea"]], methods=methods, start=start)
+    with pytest.raises(UsageError, match="--corpus or --words is needed"):
+        lb.distillation.distill("mini-bert", methods="word")
+
+
+def test_the_method_that_others_begin_from_has_its_own_start():
+    settings, _ = settings_of("x2static,regression,skipgram", {"start": "x2static"})
+    starts = [start_of(name, settings) for name in ("x2static", "regression", "skipgram")]
+    assert starts == ["", "x2static", ""]
+    settings, _ = settings_of("x2static,regression", {"start": "regression"})
+    assert [start_of(name, settings) for name in ("x2static", "regression")] == ["regression", "average"]
+    settings, _ = settings_of("regression", {"start": "none"})
+    assert start_of("regression", settings) == ""
+
+
+def test_words_that_the_text_lacks_are_blamed_where_there_is_nothing_to_train():
+    for methods, how in (("sent2vec", {}), ("x2static", {"unseen": "drop"})):
+        with pytest.raises(LimbeckError, match="check --words and --case"):
+            lb.distillation.distill(tiny(), text(), words=["barrel"], methods=methods, **how)
+
+
+def test_a_note_says_where_frames_are_not_centered():
+    few = lb.distillation.distill(tiny(layers="-1"), words=WORDS, methods="frames", templates=["it is {}."])["frames"]
+    many = [f"river {number}" for number in range(FEW)]
+    enough = lb.distillation.distill(tiny(layers="-1"), words=many, methods="frames", templates=["it is {}."])["frames"]
+    assert [note for note in few.about["notes"] if "not centered" in note]
+    assert enough.about["notes"] == []

@@ -1,0 +1,134 @@
+"""Pages: what people wrote stays, what is generated is written anew, and marks that are wrong are refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from made_runs import MadeRun, split_words
+
+from limbeck.errors import InputError
+from limbeck.papers import paper_named
+from limbeck.papers.markdown import block_names, blocks, findings_page
+from limbeck.papers.pages import MARK, blocks_of, fill, read_page, write_page
+from limbeck.papers.results import Reproduction, evaluate
+
+PAPER = paper_named("ethayarajh2019")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
+PROSE = """# Über Größe \u2014 a title
+
+<!-- begin generated: claims -->
+old numbers
+<!-- end generated: claims -->
+Prose that mentions <!-- begin generated: claims --> in a line, and ends.\t
+
+<!-- a comment of one's own -->
+<!-- begin generated: models -->
+<!-- end generated: models -->
+last words without a newline"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    root = tmp_path_factory.mktemp("runs")
+    made = [
+        MadeRun("BERT", {"anisotropy": [0.1, 0.2, 0.3]}, layers=3, name="one | two", words=split_words(0.3, 0.6)),
+        MadeRun("GPT-2", {"mev_centered": [float("nan"), 0.2, 0.3]}, layers=3, name="other"),
+    ]
+    return evaluate(PAPER, [run.write(root) for run in made], command="limbeck reproduce ethayarajh2019 --out x")
+
+
+def outside(text: str) -> str:
+    """What stands outside the blocks."""
+    return re.sub(r"(?ms)^(<!-- begin generated: (\S+) -->)$.*?^(<!-- end generated: \2 -->)$", r"\1\3", text)
+
+
+def test_prose_stays_and_numbers_change(found: Reproduction, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PROSE, encoding="utf-8")
+    write_page(page, blocks(found, figures="figures"))
+    text = page.read_text(encoding="utf-8")
+    assert outside(text) == outside(PROSE)
+    assert "old numbers" not in text
+    assert "| `F1.higher` | higher layers are more anisotropic | held |" in text
+    assert "limbeck reproduce ethayarajh2019 --out x" in text
+    write_page(page, blocks(found, figures="figures"))
+    assert page.read_text(encoding="utf-8") == text  # again, and nothing changes
+    edited = text.replace("last words", "other last words").replace("higher layers", "HIGHER LAYERS")
+    page.write_text(edited, encoding="utf-8")
+    write_page(page, blocks(found, figures="figures"))
+    assert page.read_text(encoding="utf-8") == text.replace("last words", "other last words")
+
+
+def test_a_filler_that_overwrites_prose_is_found() -> None:
+    """The twin of the check above."""
+    assert outside(PROSE.replace("last words", "lost words")) != outside(PROSE)
+    assert outside(fill(PROSE, {"claims": "a", "models": "b"})) == outside(PROSE)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("prose", "must have a generated block; it has none"),
+        ("<!-- begin generated: claims -->\n", "'claims' does not"),
+        ("<!-- end generated: claims -->\n", "got end of 'claims'"),
+        ("<!-- begin generated: claims -->\n<!-- begin generated: models -->\n", "must be the end of 'claims'"),
+        ("<!-- begin generated: claims -->\n<!-- end generated: claims -->\n" * 2, "page.md:3: must be the beginning"),
+        ("<!-- begin generated: claim -->\n<!-- end generated: claim -->\n", "did you mean 'claims'"),
+    ],
+)
+def test_wrong_marks_are_refused(tmp_path: Path, text: str, told: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(told)):
+        read_page(page, block_names(PAPER))
+    assert page.read_text(encoding="utf-8") == text
+
+
+def test_a_page_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be a page that is there"):
+        read_page(tmp_path / "none.md", block_names(PAPER))
+
+
+def test_the_page_in_docs_has_known_blocks() -> None:
+    text = read_page(PAGE, block_names(PAPER))
+    there = blocks_of(text)
+    assert set(block_names(PAPER)) - set(there) == {"figure-mev_raw"}  # the headline's figure has its numbers
+    for link in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (PAGE.parent / link).is_file()
+
+
+def test_every_block_is_written(found: Reproduction) -> None:
+    made = blocks(found, figures="figures", prefix="p-")
+    assert list(made) == block_names(PAPER)
+    for name, text in made.items():
+        assert text.strip(), name
+        assert "nan" not in text, name
+        assert not MARK.search(text)
+    assert "![Anisotropy by layer and by relative depth](figures/p-anisotropy.svg)" in made["figure-anisotropy"]
+    assert "| one \\| two | 0.10 | 0.20 | 0.30 |" in made["figure-anisotropy"]
+    assert "| other |  | 0.20 | 0.30 |" in made["figure-mev_headline"]  # undefined is empty
+    assert "what is tested is the claim, not the published number" in made["models"]
+    assert "Lowest in one | two: the, of, and, to, a." in made["words"]
+
+
+def test_findings_page_has_it_all(found: Reproduction) -> None:
+    text = findings_page(found)
+    for finding in found.findings:
+        assert f"`{finding.claim.id}`" in text
+        if finding.claim.rule:
+            assert finding.claim.rule.text in text
+    for name in PAPER.figures:
+        assert f"(figures/{name}.png)" in text
+
+
+def test_ends_of_lines_stay_as_they_are(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_bytes(b"one\r\n<!-- begin generated: a -->\r\nold\r\n<!-- end generated: a -->\r\ntwo\r\n")
+    write_page(page, {"a": "first\nsecond"})
+    written = page.read_bytes()
+    assert written.count(b"\n") == written.count(b"\r\n")
+    assert b"-->\r\n\r\nfirst\r\nsecond\r\n\r\n<!-- end" in written
+    write_page(page, {"a": "first\nsecond"})
+    assert page.read_bytes() == written

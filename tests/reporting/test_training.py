@@ -1,0 +1,31 @@
+"""The loss curve is drawn as its table says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from limbeck.errors import LimbeckError
+from limbeck.reporting.training import draw_training, training_figure
+
+COLUMNS = {"epoch": [1, 1, 2, 2], "progress": [0.25, 0.75, 1.75, 1.25], "loss": ["7.1", "5", "3", "4"]}
+
+
+def test_the_curve_runs_in_order_of_progress_with_a_line_between_epochs() -> None:
+    [axes] = training_figure(COLUMNS, name="x2static").axes
+    curve = next(line for line in axes.get_lines() if len(line.get_xdata()) == 4)
+    np.testing.assert_array_equal(curve.get_xdata(), [0.25, 0.75, 1.25, 1.75])
+    np.testing.assert_array_equal(curve.get_ydata(), [7.1, 5, 4, 3])
+    assert [list(line.get_xdata()) for line in axes.get_lines() if line is not curve] == [[1, 1]]
+
+
+def test_files_are_written_and_equal_for_equal_tables(tmp_path: Path) -> None:
+    one, other = (draw_training(COLUMNS, tmp_path / name, name="x2static") for name in ("a", "b"))
+    assert [path.name for path in one] == ["losses.png", "losses.svg"]
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+    with pytest.raises(LimbeckError, match="empty"):
+        draw_training({}, tmp_path, name="x2static")

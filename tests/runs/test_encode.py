@@ -1,0 +1,207 @@
+"""Encode once, measure from what was kept: the same numbers as from model and text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+from made import LAYERS, OwnEncoder, contextual, sentences
+
+import limbeck as lb
+from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
+from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.runs import Measured, MeasureSettings
+from limbeck.runs.encode import encode
+from limbeck.tables import read_csv
+
+MADE = sentences(240, documents=14)
+SETTINGS = MeasureSettings(min_contexts=3, max_contexts=1000)
+
+
+def tiny(layers: str = "0-2", **settings: Any) -> HuggingFaceEncoder:
+    """A decoder without its last layer norm, behind which one direction would have no variance but rounding."""
+    model, tokenizer = tiny_models.model("gpt2"), tiny_models.tokenizer("byte-level")
+    settings = {"keep_first": True} | settings
+    return HuggingFaceEncoder(model, tokenizer, name="tiny", device="cpu", layers=layers, **settings)
+
+
+def alike(a: Measured, b: Measured, *, tolerance: float) -> None:
+    assert a.layers == b.layers
+    assert a.plan.vocabulary.words == b.plan.vocabulary.words
+    assert a.plan.vocabulary.contexts.tolist() == b.plan.vocabulary.contexts.tolist()
+    assert a.kept_words == b.kept_words
+    assert sorted(a.points.hashes.tolist()) == sorted(b.points.hashes.tolist())
+    for name, result in a.results.items():
+        for part in ("value", "baseline", "low", "high"):
+            if getattr(result, part) is not None:
+                loose = 10 * tolerance if name == "effective_rank" else tolerance
+                np.testing.assert_allclose(
+                    getattr(result, part), getattr(b[name], part), rtol=loose, atol=loose, err_msg=name
+                )
+
+
+@pytest.mark.parametrize(("keep", "tolerance"), [("float32", 1e-6), ("float16", 2e-3)])
+@pytest.mark.parametrize("shard_units", [150, None])
+def test_kept_vectors_give_the_numbers_of_the_model(
+    tmp_path: Path, keep: Any, tolerance: float, shard_units: int | None
+) -> None:
+    settings = MeasureSettings(min_contexts=3, points=300)  # fewer than there are: the same ones must be chosen
+    encode(tiny(), MADE, out=tmp_path / "kept", keep=keep, shard_units=shard_units)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept"]
+    assert not (tmp_path / "kept" / "state").exists()
+    direct = lb.measure(tiny(), MADE, settings=settings)
+    kept = lb.measure(vectors=tmp_path / "kept", settings=settings)
+    alike(direct, kept, tolerance=tolerance)
+    assert kept.plan.dropped == direct.plan.dropped  # duplicates were kept, and are dropped now
+
+
+def test_layers_csv_is_the_same(tmp_path: Path) -> None:
+    encode(tiny(), MADE, out=tmp_path / "kept", keep="float32", shard_units=150)
+    lb.measure(tiny(), MADE, settings=SETTINGS, out=tmp_path / "direct")
+    lb.measure(vectors=tmp_path / "kept", settings=SETTINGS, out=tmp_path / "again")
+    one, two = (read_csv(tmp_path / name / "layers.csv") for name in ("direct", "again"))
+    for column in ("layer", "measure", "n", "note"):
+        assert one[column] == two[column]
+    for column in ("value", "baseline", "adjusted", "low", "high"):
+        for a, b in zip(one[column], two[column], strict=True):
+            assert a == b or float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-6)
+
+
+def test_duplicates_count_when_asked_for(tmp_path: Path) -> None:
+    encode(contextual, MADE, out=tmp_path / "kept", keep="float32")
+    released = MeasureSettings(preset="released", min_contexts=3)
+    direct = lb.measure(contextual, MADE, settings=released)
+    kept = lb.measure(vectors=tmp_path / "kept", settings=released)
+    alike(direct, kept, tolerance=1e-5)
+    assert kept.moments.n == sum(len(s.words) for s in MADE)
+
+
+def test_chosen_layers_keep_their_names(tmp_path: Path) -> None:
+    encode(tiny(layers="table,2"), MADE, out=tmp_path / "kept", keep="float32")
+    kept = lb.measure(vectors=tmp_path / "kept", settings=SETTINGS)
+    assert kept.layers == ("table", "2")
+    alike(lb.measure(tiny(layers="table,2"), MADE, settings=SETTINGS), kept, tolerance=1e-6)
+
+
+def test_words_without_a_vector_are_not_kept_and_change_no_number(tmp_path: Path) -> None:
+    encoder = tiny(keep_first=False)
+    made = [list(s.words) for s in unique(MADE)]
+    encode(encoder, made, out=tmp_path / "kept", keep="float32")
+    direct = lb.measure(encoder, made, settings=SETTINGS)
+    kept = lb.measure(vectors=tmp_path / "kept", settings=SETTINGS)
+    assert direct.moments.n < sum(map(len, made))  # the first position of each text is left out
+    assert kept.moments.n <= direct.moments.n
+
+
+def unique(made: list[Any]) -> list[Any]:
+    return list({s.words: s for s in made}.values())
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet", "hdf5"])
+def test_vectors_that_users_bring(tmp_path: Path, kind: str) -> None:
+    vectors = np.concatenate(contextual(_texts(MADE)), axis=1)  # (layers, n, d), float64
+    words = [w for s in MADE for w in s.words]
+    names = np.array([i for i, s in enumerate(MADE) for _ in s.words])
+    path = tmp_path / f"mine.{kind}"
+    if kind == "npz":
+        np.savez(path, vectors=vectors, words=np.array(words), sentences=names)
+    elif kind == "parquet":
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+
+        columns = {"word": words, "sentence": names}
+        columns |= {f"layer_{i}": arrow.array(list(vectors[i])) for i in range(LAYERS)}
+        parquet.write_table(arrow.table(columns), path)
+    else:
+        h5py = pytest.importorskip("h5py")
+        index: dict[str, list[list[int]]] = {}
+        with h5py.File(path, "w") as file:
+            at = 0
+            for i, s in enumerate(MADE):
+                file[str(i)] = vectors[:, at : at + len(s.words)].astype(np.float32)
+                at += len(s.words)
+                for place, word in enumerate(s.words):
+                    index.setdefault(word, []).append([i, place])
+        (tmp_path / "word2sent.json").write_text(json.dumps(index))
+    brought = lb.measure(vectors=path, settings=SETTINGS)
+    direct = lb.measure(contextual, MADE, settings=SETTINGS)
+    assert brought.plan.dropped == direct.plan.dropped
+    assert brought.plan.vocabulary.words == direct.plan.vocabulary.words
+    tolerance = 1e-5 if kind == "hdf5" else 1e-9
+    for name in ("anisotropy", "self_similarity", "intra_sentence_similarity", "isoscore", "mean_norm", "mev"):
+        np.testing.assert_allclose(brought[name].value, direct[name].value, rtol=tolerance, err_msg=name)
+
+
+def _texts(made: list[Any]) -> list[Any]:
+    from limbeck.corpus.units import Text
+
+    return [Text((s,)) for s in made]
+
+
+def test_a_stopped_encoding_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", -1.0)
+
+    def stop(batch: int) -> None:
+        if batch == 8:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "kept"
+    with pytest.raises(KeyboardInterrupt):
+        encode(OwnEncoder(watch=stop), MADE, out=out, keep="float32", shard_units=60)
+    assert not out.exists()
+    with pytest.raises(LimbeckError, match="unfinished run is here"):
+        encode(OwnEncoder(), MADE, out=out, keep="float32", shard_units=60)
+    with pytest.raises(InputError, match="keep was 'float32' and is 'float16' now"):
+        encode(OwnEncoder(), MADE, out=out, keep="float16", shard_units=60, existing="resume")
+    encode(OwnEncoder(), MADE, out=out, keep="float32", shard_units=60, existing="resume")
+    encode(OwnEncoder(), MADE, out=tmp_path / "whole", keep="float32", shard_units=60)
+    for path in (tmp_path / "whole").iterdir():
+        if path.suffix == ".npz":
+            one, two = np.load(path), np.load(out / path.name)
+            for name in one.files:
+                np.testing.assert_array_equal(one[name], two[name], err_msg=f"{path.name} {name}")
+            one.close()
+            two.close()
+    assert json.loads((out / "vectors.json").read_text()) == json.loads(
+        (tmp_path / "whole" / "vectors.json").read_text()
+    )
+
+
+def test_finished_vectors_are_not_made_again(tmp_path: Path) -> None:
+    def never(batch: int) -> None:
+        raise AssertionError("they are there")
+
+    out = encode(OwnEncoder(), MADE, out=tmp_path / "kept")
+    assert encode(OwnEncoder(watch=never), MADE, out=out, existing="resume") == out
+    with pytest.raises(InputError, match=r"another --keep \(float16\)"):
+        encode(OwnEncoder(), MADE, out=out, existing="resume", keep="float32")
+    with pytest.raises(InputError, match="another model, text or settings"):
+        encode(contextual, MADE, out=out, existing="resume")
+
+
+def test_too_large_for_float16_is_named(tmp_path: Path) -> None:
+    large = FunctionEncoder(lambda texts: [np.full((len(t.words), 2), 1e5) for t in texts], name="large")
+    with pytest.raises(InputError, match=r"kept as float16 must be within ±65504, got 100000 in layer 0 of"):
+        encode(large, MADE, out=tmp_path / "kept")
+    encode(large, MADE, out=tmp_path / "kept", keep="float32", existing="replace")
+
+
+def test_an_unfinished_folder_is_not_taken_for_vectors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"vectors\.json"):
+        lb.measure(vectors=tmp_path)
+    with pytest.raises(UsageError, match="did you mean 'float32'"):
+        encode(contextual, MADE, out=tmp_path / "kept", keep="float23")  # type: ignore[arg-type]
+
+
+def test_a_shard_holds_no_more_than_memory_does() -> None:
+    from limbeck.runs.encode import SHARD_BYTES, shard_size
+    from limbeck.runs.sources import open_source
+
+    source = open_source(contextual, MADE)
+    assert shard_size(source) == 20_000
+    wide = open_source(lambda texts: [np.ones((40, len(t.words), 8192), np.float32) for t in texts], MADE)
+    assert shard_size(wide) * 40 * 8192 * 4 <= SHARD_BYTES

@@ -1,0 +1,318 @@
+"""Merged runs of parts are the run of the whole: an oracle run over all of it, and what must not be merged."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+from made import DIM, OwnEncoder, sentences
+
+import limbeck as lb
+from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.runs import MeasureSettings
+from limbeck.runs.merge import merge
+from limbeck.runs.parts import TextPart, read_vocabulary
+from limbeck.tables import read_csv
+
+MADE = sentences(240, documents=14)
+#: small samples, so that what is kept is chosen and not everything
+SETTINGS = MeasureSettings(min_contexts=3, max_contexts=7, mev_words=6, points=150, seed=5)
+TABLES = ("words", "dimensions", "spectra", "sample", "clouds", "neighbors")
+
+
+def check_same(one: Path, other: Path, *, tolerance: float = 1e-9) -> None:
+    """Every number of two run folders."""
+    mine, theirs = read_csv(one / "layers.csv"), read_csv(other / "layers.csv")
+    assert list(mine) == list(theirs)
+    for name in mine:
+        for a, b in zip(mine[name], theirs[name], strict=True):
+            assert a == b or float(a) == pytest.approx(float(b), rel=tolerance, abs=tolerance), name
+    for table in TABLES:
+        if not (one / f"{table}.parquet").exists():
+            assert not (other / f"{table}.parquet").exists()
+            continue
+        columns = [parquet.read_table(folder / f"{table}.parquet").to_pydict() for folder in (one, other)]
+        assert list(columns[0]) == list(columns[1])
+        for name, values in columns[0].items():
+            if table == "clouds" and name == "sentence":  # a part keeps the sentences of its own interesting words
+                continue
+            if values and isinstance(values[0], str):
+                assert values == columns[1][name], (table, name)
+            else:
+                np.testing.assert_allclose(values, columns[1][name], rtol=1e-5, atol=1e-6, err_msg=f"{table} {name}")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole, and three parts of it; the second and third take the first's plan."""
+    folder = tmp_path_factory.mktemp("runs")
+    lb.measure(OwnEncoder(), MADE, out=folder / "whole", settings=SETTINGS)
+    for number in (1, 2, 3):
+        plan_of = folder / "1" if number > 1 else None
+        lb.measure(OwnEncoder(), MADE, out=folder / str(number), settings=SETTINGS, part=f"{number}/3", plan_of=plan_of)
+    return folder
+
+
+def check_exact(one: Path, other: Path) -> None:
+    """layers.csv and words.parquet to 1e-10."""
+    for read in (
+        lambda folder: read_csv(folder / "layers.csv"),
+        lambda folder: parquet_columns(folder / "words.parquet"),
+    ):
+        mine, theirs = read(one), read(other)
+        assert list(mine) == list(theirs)
+        for name, values in mine.items():
+            if name in ("layer", "measure", "word", "note"):
+                assert values == theirs[name]
+            else:
+                numbers = [[float(cell or "nan") for cell in cells] for cells in (values, theirs[name])]
+                np.testing.assert_allclose(*numbers, rtol=1e-10, atol=1e-10, err_msg=name)
+
+
+def parquet_columns(file: Path) -> dict[str, list[str]]:
+    return {name: list(map(str, values)) for name, values in parquet.read_table(file).to_pydict().items()}
+
+
+def test_many_small_parts_are_the_whole_to_the_last_digits(runs: Path, tmp_path: Path) -> None:
+    """Some of a single document."""
+    for number in range(1, 12):
+        lb.measure(OwnEncoder(), MADE, out=tmp_path / str(number), settings=SETTINGS, part=f"{number}/11")
+    merge(*(tmp_path / str(number) for number in range(1, 12)), out=tmp_path / "merged")
+    check_exact(tmp_path / "merged", runs / "whole")
+    with pytest.raises(AssertionError):
+        check_exact(tmp_path / "merged", runs / "1")
+
+
+def test_a_part_without_a_text_of_its_own(tmp_path: Path) -> None:
+    """All that it holds repeats what stands before it: it is refused, and the others are the whole."""
+    first = [s for s in MADE if s.document < 3]
+    again = [replace(s, document=s.document + 3) for s in first]
+    made = [*first, *again, *(replace(s, document=s.document + 3) for s in MADE if 3 <= s.document < 6)]
+    lb.measure(OwnEncoder(), made, out=tmp_path / "whole", settings=SETTINGS)
+    for number in (1, 3):
+        lb.measure(OwnEncoder(), made, out=tmp_path / str(number), settings=SETTINGS, part=f"{number}/3")
+    with pytest.raises(LimbeckError, match=r"--part 2/3: .* merge the other parts without it"):
+        lb.measure(OwnEncoder(), made, out=tmp_path / "2", settings=SETTINGS, part="2/3")
+    merge(tmp_path / "1", tmp_path / "3", out=tmp_path / "merged")
+    check_exact(tmp_path / "merged", tmp_path / "whole")
+
+
+def test_parts_of_one_text(runs: Path) -> None:
+    merge(runs / "3", runs / "1", runs / "2", out=runs / "merged")
+    check_same(runs / "merged", runs / "whole")
+    told, whole = (json.loads((runs / name / "run.json").read_text()) for name in ("merged", "whole"))
+    for name in ("counts", "dropped", "settings", "source", "lowest_self_similarity", "layers"):
+        assert told[name] == whole[name], name
+    assert told["merged"]["parts"] == ["1/3", "2/3", "3/3"]
+    # it is the run over the whole text to whoever goes on with it
+    again = lb.measure(OwnEncoder(watch=_never), MADE, out=runs / "merged", settings=SETTINGS, existing="resume")
+    assert again.moments.n == whole["counts"]["measured_occurrences"]
+
+
+def _never(batch: int) -> None:
+    raise AssertionError("nothing is left to read")
+
+
+def test_a_part_alone_is_not_the_whole(runs: Path) -> None:
+    """The twin: what the other test compares does differ between a part and the whole."""
+    with pytest.raises(AssertionError):
+        check_same(runs / "1", runs / "whole")
+
+
+def test_in_any_order_and_two_by_two(runs: Path) -> None:
+    merge(runs / "2", runs / "3", out=runs / "later")
+    assert json.loads((runs / "later" / "run.json").read_text())["part"] == "2/3,3/3"
+    merge(runs / "later", runs / "1", out=runs / "stepwise")
+    check_same(runs / "stepwise", runs / "whole")
+
+
+def test_the_runs_themselves_stay_as_they_are(runs: Path) -> None:
+    def files() -> dict[str, tuple[int, int]]:
+        found = [path for name in "123" for path in (runs / name).rglob("*") if path.is_file()]
+        return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
+
+    before = files()
+    merge(runs / "1", runs / "2", runs / "3", out=runs / "untouched")
+    assert files() == before
+
+
+@pytest.mark.parametrize("preset", ["paper", "released"])
+def test_presets_that_sample(tmp_path: Path, preset: str) -> None:
+    settings = replace(SETTINGS, preset=preset)
+    lb.measure(OwnEncoder(), MADE, out=tmp_path / "whole", settings=settings)
+    for number in (1, 2):
+        lb.measure(OwnEncoder(), MADE, out=tmp_path / str(number), settings=settings, part=f"{number}/2")
+    merge(tmp_path / "1", tmp_path / "2", out=tmp_path / "merged")
+    check_same(tmp_path / "merged", tmp_path / "whole")
+
+
+def own_texts() -> tuple[list[Any], list[Any]]:
+    """Two texts without a sentence in common, the second numbered behind the first in the text of both."""
+    said: set[tuple[str, ...]] = set()
+    once = [s for s in MADE if s.words not in said and not said.add(s.words)]  # type: ignore[func-returns-value]
+    return [s for s in once if s.document < 6], [s for s in once if s.document >= 6]
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts of their own: the first chooses the words, the second follows them and counts on."""
+    folder = tmp_path_factory.mktemp("apart")
+    first, second = own_texts()
+    lb.measure(OwnEncoder(), first, out=folder / "a", settings=SETTINGS)
+    words = read_vocabulary(folder / "a")
+    how: dict[str, Any] = {"settings": SETTINGS, "vocabulary": folder / "a"}
+    lb.measure(OwnEncoder(), second, out=folder / "b", first_document=6, **how)
+    lb.measure(OwnEncoder(), first + second, out=folder / "whole", settings=SETTINGS, vocabulary=words)
+    half = [s for s in second if s.document < 10]
+    lb.measure(OwnEncoder(), half, out=folder / "b1", first_document=6, **how)
+    lb.measure(OwnEncoder(), second[len(half) :], out=folder / "b2", first_document=10, **how)
+    lb.measure(OwnEncoder(), second, out=folder / "chosen", settings=SETTINGS, first_document=6)
+    lb.measure(OwnEncoder(), second, out=folder / "unnumbered", **how)
+    lb.measure(OwnEncoder(), first[-9:] + second, out=folder / "overlapping", first_document=6, **how)
+    return folder
+
+
+def test_texts_of_their_own(apart: Path) -> None:
+    merge(apart / "b", apart / "a", out=apart / "merged")
+    check_same(apart / "merged", apart / "whole")
+    told = json.loads((apart / "merged" / "run.json").read_text())
+    assert len(told["source"]["corpus"]) == 2
+    assert "distinct_words" in told["merged"]["not_known"]
+
+
+def test_texts_of_their_own_two_by_two(apart: Path) -> None:
+    merge(apart / "b1", apart / "b2", out=apart / "second")
+    merge(apart / "second", apart / "a", out=apart / "stepwise")
+    check_same(apart / "stepwise", apart / "whole")
+    assert len(json.loads((apart / "stepwise" / "run.json").read_text())["source"]["corpus"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ("chosen", r"they follow \d+ and \d+ words, of which \d+ are the same; .*--part.*--vocabulary"),
+        ("unnumbered", "numbered 0 to 5 in the one and from 0 in the other; .*--first-document 6"),
+        ("overlapping", r"9 texts of \d+ and of \d+ are in both"),
+        ("a", "they are of the same text"),
+    ],
+)
+def test_texts_that_do_not_belong_together(apart: Path, other: str, what: str) -> None:
+    with pytest.raises(InputError, match=f"do not belong together: .*{what}") as caught:
+        merge(apart / "a", apart / other, out=apart / "refused")
+    assert str(apart / "a") in str(caught.value)
+    assert str(apart / other) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (apart / "refused").exists()
+
+
+class OtherLayers(OwnEncoder):
+    layers = ("low", "middle", "top")
+    fingerprint = "own-2"
+
+
+class OtherWeights(OwnEncoder):
+    fingerprint = "own-3"
+
+
+class OtherName(OwnEncoder):
+    name = "another"
+
+
+@pytest.mark.parametrize(
+    ("encoder", "settings", "part", "options", "what"),
+    [
+        (OtherName(), SETTINGS, "2/3", {}, "the model is own here and another there"),
+        (OtherLayers(), SETTINGS, "2/3", {}, "layers is low,middle,high here and low,middle,top there"),
+        (OtherWeights(), SETTINGS, "2/3", {}, "the weights of own are others"),
+        (OwnEncoder(), replace(SETTINGS, min_contexts=4), "2/3", {}, "min_contexts is 3 here and 4 there"),
+        (OwnEncoder(), replace(SETTINGS, seed=1), "2/3", {}, "seed is 5 here and 1 there"),
+        (OwnEncoder(), SETTINGS, "2/3", {"text_unit": "paragraph"}, "text unit is sentence here and paragraph there"),
+        (OwnEncoder(), SETTINGS, "2/3", {"lowercase": True}, "lowercase of the text is False here and True there"),
+        (OwnEncoder(), SETTINGS, "1/3", {}, "part 1/3 of the text is in both"),
+        (OwnEncoder(), SETTINGS, "2/2", {}, "into 3 parts, the other into 2"),
+        (OwnEncoder(), SETTINGS, None, {}, "the one is part 1/3 of its text, the other a whole one"),
+    ],
+)
+def test_parts_that_do_not_belong_together(
+    runs: Path, tmp_path: Path, encoder: Any, settings: MeasureSettings, part: str | None, options: Any, what: str
+) -> None:
+    lb.measure(encoder, MADE, out=tmp_path / "other", settings=settings, part=part, **options)
+    with pytest.raises(InputError, match="do not belong together") as caught:
+        merge(runs / "1", tmp_path / "other", out=tmp_path / "merged")
+    assert what in str(caught.value)
+
+
+def test_other_things_that_are_no_runs(runs: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at least two"):
+        merge(runs / "1", out=tmp_path / "out")
+    with pytest.raises(InputError, match="nothing is there"):
+        merge(runs / "1", tmp_path / "nowhere", out=tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="this is none"):
+        merge(runs / "1", tmp_path / "empty", out=tmp_path / "out")
+    lb.encode(OwnEncoder(), MADE, out=tmp_path / "kept")
+    with pytest.raises(InputError, match="kept vectors, the other a run"):
+        merge(runs / "1", tmp_path / "kept", out=tmp_path / "out")
+    with pytest.raises(InputError, match="--part"):
+        merge(tmp_path / "kept", tmp_path / "kept", out=tmp_path / "out")
+
+
+def test_kept_vectors(tmp_path: Path) -> None:
+    lb.encode(OwnEncoder(), MADE, out=tmp_path / "whole", keep="float32")
+    for number in (1, 2, 3):
+        lb.encode(OwnEncoder(), MADE, out=tmp_path / str(number), keep="float32", part=f"{number}/3")
+    merge(tmp_path / "3", tmp_path / "1", out=tmp_path / "some")
+    merge(tmp_path / "2", tmp_path / "some", out=tmp_path / "merged")
+    whole, merged = (lb.OccurrenceVectors.load(tmp_path / name) for name in ("whole", "merged"))
+    assert merged.words_total == whole.words_total == sum(len(s.words) for s in MADE)
+    assert merged.duplicates is not None
+    assert whole.duplicates is not None
+    assert merged.duplicates.tolist() == whole.duplicates.tolist()
+
+    def rows(kept: lb.OccurrenceVectors) -> dict[int, Any]:
+        blocks = [block for shard in range(kept.shards) for block in kept.shard(shard)]
+        return {
+            int(name): (word, vector)
+            for block in blocks
+            for name, word, vector in zip(
+                block.occurrences, block.strings, block.vectors.transpose(1, 0, 2), strict=True
+            )
+        }
+
+    mine, theirs = rows(merged), rows(whole)
+    assert mine.keys() == theirs.keys()
+    for name, (word, vector) in mine.items():
+        assert word == theirs[name][0]
+        assert vector.shape == (3, DIM)
+        np.testing.assert_array_equal(vector, theirs[name][1])
+
+
+def test_parts_cover_the_text_once() -> None:
+    measured = [lb.measure(OwnEncoder(), MADE, settings=SETTINGS, part=f"{k}/4") for k in (1, 2, 3, 4)]
+    ranges = sorted((shard.start, shard.stop) for one in measured for shard in one.plan.shards)
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == 14
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(ranges))
+    assert {one.plan.fingerprint for one in measured} == {measured[0].plan.fingerprint}
+
+
+@pytest.mark.parametrize("wrong", ["3", "0/2", "3/2", "1/", "a/b"])
+def test_wrong_parts(wrong: str) -> None:
+    with pytest.raises(UsageError, match="--part must be K/N"):
+        TextPart.parse(wrong)
+
+
+def test_more_parts_than_documents() -> None:
+    with pytest.raises(LimbeckError, match=r"at least 20 documents .* has 14"):
+        lb.measure(OwnEncoder(), MADE, settings=SETTINGS, part="1/20")
+
+
+def test_two_pass_has_no_parts(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--two-pass"):
+        lb.measure(OwnEncoder(), MADE, settings=replace(SETTINGS, two_pass=True), part="1/2")
