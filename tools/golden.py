@@ -376,7 +376,7 @@ def distance(one: Any, other: Any) -> float:
 
 def small_numbers(folder: Path) -> Numbers:
     """Of a scenario the numbers that fit a record: the middle and the interval of what layers and tasks have."""
-    tables = ("layers.csv", "scores.csv", "comparisons.csv", "measures.csv")
+    tables = ("layers.csv", "scores.csv", "comparisons.csv", "compare.csv")
     return {
         place: value
         for place, value in numbers_in(folder).items()
