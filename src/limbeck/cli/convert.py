@@ -25,7 +25,8 @@ formats, told by the content of IN and by the name of OUT unless they are given:
   model2vec        a folder for model2vec, sentence-transformers and limbeck   a name without ending
   spacy            a folder for spacy.load          give --format spacy
 Text and .bin are compressed where the name also ends in .gz, .bz2, .xz or .zst. Read, too: fastText's .bin
-(fasttext-binary) and the input embedding table of a Hugging Face model (model).
+(fasttext-binary), an array NAME.npy with its words in NAME.txt (npy), and the input embedding table of a Hugging Face
+model (model).
 
 examples:
   limbeck convert vectors vectors.bin                          a distilled folder for gensim
@@ -100,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 def line(done: Converted) -> str:
     """What was written and what was not, in one line."""
-    from limbeck.run.settings import size
+    from limbeck.runs.settings import size
 
     what = f"{done.words:,} words of {done.dim:,} dimensions as {done.format}, {done.dtype}"
     text = f"{done.path}: {what}, {size(done.size)}"
