@@ -6,9 +6,11 @@ import difflib
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 from urllib.parse import unquote
 
+#: a parameter in a message, as the command line spells it
+FLAG = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:=(?P<value>[\w.-]*\w))?")
 #: a scheme and what follows it; a Path keeps only one of its two slashes
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.\-]+:/\S*", re.IGNORECASE)
 #: after a scheme: a colon that no port follows, and an @ before the next slash; or before the first slash, and an @
@@ -16,22 +18,45 @@ PASSWORD = re.compile(r":(?!\d+[/?#])[^/@]*@|^[^/@]*:(?!\d*(?:/|$))[^@]*@")
 
 
 class LimbeckError(Exception):
-    """Something a user can mend. Its text is one sentence: what must hold, what was got, what to do."""
+    """Something a user can mend. Its text is one sentence: what must hold, what was got, what to do.
+
+    code       what is wrong, in a word or two that programs and tests can ask for
+    parameter  the parameter that it is about, if it is about one
+    hint       what to do, where that is said apart
+
+    Messages name parameters as the command line does, `--min-contexts` or `--existing=replace`. Python users read
+    `min_contexts` and `existing='replace'`.
+    """
 
     exit_status: ClassVar[int] = 1
 
+    def __init__(self, message: str = "", *, code: str = "", parameter: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.parameter = parameter
+        self.hint = hint
+
+    @property
+    def message(self) -> str:
+        """As it was raised, without passwords."""
+        return without_passwords(" ".join(filter(None, (super().__str__(), self.hint))))
+
     def __str__(self) -> str:
-        return without_passwords(super().__str__())
+        return in_python(self.message)
+
+    def for_terminal(self) -> str:
+        """The message in the words of the command line."""
+        return FLAG.sub(lambda found: found[0].replace("=", " ", 1), self.message)
 
 
 class InputError(LimbeckError):
     """A file, folder or model that cannot be used as it is."""
 
     @classmethod
-    def at(cls, path: str | Path, line: int | None, message: str) -> InputError:
+    def at(cls, path: str | Path, line: int | None, message: str, *, code: str = "", parameter: str = "") -> Self:
         """An error that names its place as editors do: `path:line: message`."""
         place = f"{path}:{line}" if line is not None else str(path)
-        return cls(f"{place}: {message}")
+        return cls(f"{place}: {message}", code=code, parameter=parameter)
 
 
 class Changed(InputError):
@@ -54,6 +79,22 @@ class Interrupted(LimbeckError):
     exit_status: ClassVar[int] = 130
 
 
+def in_python(message: str) -> str:
+    """A message with parameters named as Python spells them.
+
+    >>> in_python("lower --min-contexts, or --existing=replace, or omit --no-text")
+    "lower min_contexts, or existing='replace', or omit text=False"
+    """
+
+    def python(found: re.Match[str]) -> str:
+        name, value = found["name"].replace("-", "_"), found["value"]
+        if value:
+            return f"{name}={value}" if re.fullmatch(r"[\d.]+|True|False", value) else f"{name}={value!r}"
+        return f"{name[3:]}=False" if name.startswith("no_") else name
+
+    return FLAG.sub(python, message)
+
+
 def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     """Return `value` if it is one of `choices`, else raise a UsageError that suggests the nearest."""
     names = list(choices)
@@ -61,7 +102,9 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
         return value
     near = difflib.get_close_matches(value, names, n=1)
     hint = f", did you mean {near[0]!r}?" if near else "."
-    raise UsageError(f"{what} must be one of {', '.join(names)}; got {value!r}{hint}")
+    parameter = what.partition(" ")[0].removeprefix("--").replace("-", "_") if what.startswith("--") else what
+    message = f"{what} must be one of {', '.join(names)}; got {value!r}{hint}"
+    raise UsageError(message, code="unknown_choice", parameter=parameter)
 
 
 def first_few(names: Iterable[str], most: int = 12) -> str:

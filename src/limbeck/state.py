@@ -112,7 +112,7 @@ def load(path: Path) -> tuple[State, dict[str, Any]]:
     if header["format"] not in READABLE:
         read = " and ".join(map(str, READABLE))
         raise InputError(
-            f"{path}: state format {header['format']}, this limbeck reads {read}: run again with --existing replace."
+            f"{path}: state format {header['format']}, this limbeck reads {read}: run again with --existing=replace."
         )
     about: dict[str, Any] = header["about"]
     if header["format"] > 1 and header.get("digest") != digest_of(arrays, json.dumps(about, sort_keys=True)):

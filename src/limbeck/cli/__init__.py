@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -121,7 +122,7 @@ def _refused(typed: Sequence[str]) -> int:
     try:
         refuse_password(next(filter(_is_secret, typed)))
     except LimbeckError as error:
-        told, status = str(error), error.exit_status
+        told, status = error.for_terminal(), error.exit_status
     print(f"limbeck: {told}", file=sys.stderr)
     if "--json" in typed:
         print(as_json({"command": typed[0], "status": status, "error": told}), flush=True)
@@ -153,7 +154,7 @@ def _attempt(options: argparse.Namespace) -> tuple[int, str]:
     except LimbeckError as error:
         if options.debug:
             raise
-        told = str(error) + _notes(error)
+        told = error.for_terminal() + _notes(error)
         _complain(f"limbeck: {told}")
         return error.exit_status, told
     except (OSError, MemoryError, RuntimeError) as error:
@@ -182,8 +183,9 @@ def _give_up_printing() -> None:
 
 
 def _notes(error: BaseException) -> str:
-    """What was added to an error on its way."""
-    return "".join(f" {without_passwords(' '.join(note.split()))}" for note in getattr(error, "__notes__", ()))
+    """What was added to an error on its way, with parameters as the command line spells them."""
+    notes = (without_passwords(" ".join(note.split())) for note in getattr(error, "__notes__", ()))
+    return "".join(" " + re.sub(r"\b([a-z_]+)='(\w+)'", r"--\1 \2", note) for note in notes)
 
 
 def _plainly(error: BaseException) -> str:

@@ -358,7 +358,7 @@ def check_same(folder: RunFolder, asked: Mapping[str, Any]) -> None:
         raise InputError(f"{path}: the record of a run is needed, it cannot be read ({error}).") from error
     if before != json.loads(json.dumps(asked, default=str)):
         raise LimbeckError(
-            f"{folder.target}: it holds a run with other settings: --existing replace, or another --out."
+            f"{folder.target}: it holds a run with other settings: --existing=replace, or another --out."
         )
 
 

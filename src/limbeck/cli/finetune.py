@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
             found = _finetune(options, settings, folder)
     except KeyboardInterrupt:
         if folder.resumable:
-            raise Interrupted("stopped; to go on: the same command with --existing resume.") from None
+            raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
         raise
     print_finetuned(found, options.out)
     return 0

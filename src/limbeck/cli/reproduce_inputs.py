@@ -60,7 +60,7 @@ def check_out(options: argparse.Namespace) -> None:
     if any(map(is_read_once, options.corpus or ())):
         raise UsageError("--corpus must be files, each model reads it anew; got a pipe: put it into a file.")
     if options.existing == "fail" and not options.dry_run and (options.out / "findings.json").exists():
-        raise LimbeckError(f"{options.out}: it already holds findings: --existing resume or replace, or another --out.")
+        raise LimbeckError(f"{options.out}: it already holds findings: --existing=resume or replace, or another --out.")
 
 
 def command_of(typed: Sequence[str]) -> str:

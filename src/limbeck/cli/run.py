@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
             tell=_say if show else _be_quiet,
         )
     except KeyboardInterrupt:
-        raise Interrupted("stopped; to go on: the same command with --existing resume.") from None
+        raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
     for folder in made:
         print(folder)
     return 0
@@ -176,7 +176,7 @@ def jobs_of(file: PlanFile, out: Path | None) -> list[Job]:
         try:
             job = MAKERS[table.command](options)
         except UsageError as error:
-            file.fail(str(error), table.command, table.number)
+            file.fail(error.message, table.command, table.number)
         job.out, job.title = options.out, f"{file.path}:{table.line}: {table.title}"
         job.layers = None if layers is None else str(layers)
         jobs.append(job)

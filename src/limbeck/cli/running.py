@@ -30,7 +30,7 @@ def opened(target: Path, options: argparse.Namespace) -> Iterator[tuple[RunFolde
             yield folder, workers
     except KeyboardInterrupt:
         if folder.resumable:
-            raise Interrupted("stopped; to go on: the same command with --existing resume.") from None
+            raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
         raise
 
 
@@ -43,14 +43,14 @@ def started(options: argparse.Namespace) -> Workers:
 
         for name in ("address", "gpus_per_worker"):
             if getattr(options, name, None) is not None and engine == "local":
-                raise UsageError(f"--{name.replace('_', '-')} is of --engine ray: add that, or leave it out.")
+                raise UsageError(f"--{name.replace('_', '-')} is of --engine=ray: add that, or leave it out.")
         workers = Workers(workers_for(options) if engine == "local" else 0)
         return workers if dry else workers.start()
     from limbeck.cli.process import prepare_process
     from limbeck.stream.run import workers_of
 
     if options.workers == 0:
-        raise UsageError("--workers must be at least 1 with --engine ray; got 0: leave it out for as many as fit.")
+        raise UsageError("--workers must be at least 1 with --engine=ray; got 0: leave it out for as many as fit.")
     gpus = 0 if options.gpus_per_worker is None and options.device == "cpu" else options.gpus_per_worker
     how = {"address": options.address, "gpus_per_worker": gpus, "prepare": prepare_process}
     workers = workers_of(engine, options.workers, **how).start()

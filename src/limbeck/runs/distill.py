@@ -314,7 +314,7 @@ def read_complete(
     told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     if told.get("command") != "distill" or told.get("identity") != identity(subject, settings):
         raise InputError(
-            f"{folder}: holds a finished run of another command, teacher, text or settings: --existing replace, or "
+            f"{folder}: holds a finished run of another command, teacher, text or settings: --existing=replace, or "
             "another --out."
         )
     places = {name: folder / name for name in told["results"]} if "results" in told else {told["result"]: folder}

@@ -165,11 +165,11 @@ def check_same(folder: Path, source: Source, *, keep: Kept, division: Division |
         if about.get(name) != value:
             what = "model, text or settings" if name == "encoder_fingerprint" else f"--keep ({about.get(name)})"
             raise InputError(
-                f"{folder}: holds finished vectors of another {what}: --existing replace, or another --out."
+                f"{folder}: holds finished vectors of another {what}: --existing=replace, or another --out."
             )
     part = (division or Division()).told().get("part")
     if about["about"].get("part") != part:
         raise InputError(
             f"{folder}: holds finished vectors of part {about['about'].get('part') or '1/1'} of the text, not of "
-            f"{part or '1/1'}: --existing replace, or another --out."
+            f"{part or '1/1'}: --existing=replace, or another --out."
         )

@@ -40,7 +40,7 @@ EXISTING = ("fail", "resume", "replace")
 #: files of which every finished run has one, and nothing else is likely to
 MARKERS = ("run.json", "vectors.json")
 #: told with an error after which there is something to go on from
-KEPT = "What is done is kept: --existing resume goes on with it, --existing replace begins anew."
+KEPT = "What is done is kept: existing='resume' goes on with it, existing='replace' begins anew."
 
 
 class RunFolder:
@@ -139,7 +139,7 @@ class RunFolder:
                 pass  # it is told where the run is
             elif not self.resumable or isinstance(error, Changed):
                 self.discard()
-            elif isinstance(error, Exception) and "--existing" not in f"{error} {getattr(error, '__notes__', '')}":
+            elif isinstance(error, Exception) and "existing=" not in f"{error} {getattr(error, '__notes__', '')}":
                 error.add_note(KEPT)
         if self._remote is not None and self.complete:
             self._remote.clear()  # what was brought here to look at
@@ -199,7 +199,7 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
     if place.exists():
         refuse_foreign(old_of(place))
     if existing == "fail" and holds_run(place):
-        raise LimbeckError(f"{target}: it already holds a run: --existing replace, or another --out.")
+        raise LimbeckError(f"{target}: it already holds a run: --existing=replace, or another --out.")
     if existing == "replace" and holds_run(place) and own_in(place) is None:
         raise LimbeckError(
             f"{target}: only what limbeck has written is replaced, this run has no record of that (the file {MARK}): "
@@ -207,7 +207,7 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
         )
     if existing == "fail" and holds_more_than_a_beginning(unfinished_of(target)):
         raise LimbeckError(
-            f"{target}: an unfinished run is here: --existing resume goes on, --existing replace begins anew."
+            f"{target}: an unfinished run is here: --existing=resume goes on, --existing=replace begins anew."
         )
 
 

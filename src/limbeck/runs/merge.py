@@ -65,7 +65,7 @@ def merge(
         refuse(a, b, "the one holds kept vectors, the other a run")
     with RunFolder(out, existing=existing) as folder:
         if folder.complete:
-            raise InputError(f"{out}: it is complete already: --existing replace, or another --out.")
+            raise InputError(f"{out}: it is complete already: --existing=replace, or another --out.")
         if kept[0]:
             return merge_vectors(paths, folder, progress=progress)
         return merge_measured(paths, folder, progress=progress, draw=draw)

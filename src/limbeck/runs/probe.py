@@ -186,7 +186,7 @@ def claim(state: Path, identity: dict[str, Any]) -> None:
     mark = state / "identity.json"
     if mark.is_file() and json.loads(mark.read_text(encoding="utf-8")) != identity:
         raise InputError(
-            f"{state.parent}: the unfinished run is of another model, data or settings: --existing replace."
+            f"{state.parent}: the unfinished run is of another model, data or settings: --existing=replace."
         )
     write_text(mark, json.dumps(identity))
 
@@ -196,7 +196,7 @@ def read_complete(folder: Path, identity: dict[str, Any]) -> Probed:
     told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     if told.get("command") != "probe" or told.get("identity") != identity:
         raise InputError(
-            f"{folder}: holds a finished run of another command, model, data or settings: --existing replace, or "
+            f"{folder}: holds a finished run of another command, model, data or settings: --existing=replace, or "
             "another --out."
         )
     return read_probed(folder)

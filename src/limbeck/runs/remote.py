@@ -46,7 +46,7 @@ class RemoteTarget:
                 "choose another --out."
             )
         if existing == "fail" and self._is_run(names):
-            raise LimbeckError(f"{self.url}: it already holds a run: --existing replace, or another --out.")
+            raise LimbeckError(f"{self.url}: it already holds a run: --existing=replace, or another --out.")
         if existing == "replace" and names and own is None:
             raise LimbeckError(
                 f"{self.url}: only what limbeck has written is replaced, this run has no record of that (the file "
@@ -54,8 +54,8 @@ class RemoteTarget:
             )
         if existing == "fail" and self._is_whole_here():
             raise LimbeckError(
-                f"{self.url}: a run that could not be uploaded is kept in {self.place}: --existing resume uploads it, "
-                "--existing replace begins anew."
+                f"{self.url}: a run that could not be uploaded is kept in {self.place}: --existing=resume uploads it, "
+                "--existing=replace begins anew."
             )
 
     def prepare(self, existing: str, unfinished: Path) -> Path:
@@ -95,7 +95,7 @@ class RemoteTarget:
             remove(f"{self.url}/{UPLOADING}")
         except InputError as error:
             raise LimbeckError(
-                f"{error} The run is whole in {self.place}: the same command with --existing resume uploads it."
+                f"{error} The run is whole in {self.place}: the same command with --existing=resume uploads it."
             ) from error
 
     def clear(self) -> None:

@@ -333,7 +333,7 @@ def kept_repairs(folder: Path, about: Mapping[str, Any], layers: Sequence[str]) 
             if told.get(name) != about[name]:
                 raise InputError(
                     f"{file}: a run is resumed with the same model, text and method; {name} is another: use what was "
-                    "used then, or --existing replace."
+                    "used then, or --existing=replace."
                 )
         found[told["layer"]] = load(file)
     return found if found.keys() >= set(layers) else None

@@ -92,7 +92,7 @@ class Checkpoint:
         if (self.folder / CUMULATIVE).exists():
             raise InputError(
                 f"{self.folder / CUMULATIVE}: left by an earlier version of limbeck, which kept its state in another "
-                "shape: --existing replace."
+                "shape: --existing=replace."
             )
         found = [part for file in (self.folder / PARTS).glob("*.npz") if (part := Part.named(file)) is not None]
         whole: list[Part] = []
@@ -114,7 +114,7 @@ class Checkpoint:
         for accumulator, entry in zip(kinds, about["accumulators"], strict=True):
             if entry["kind"] != accumulator.name:
                 raise InputError(
-                    f"{path}: holds {entry['kind']} where {accumulator.name} is asked for: --existing replace."
+                    f"{path}: holds {entry['kind']} where {accumulator.name} is asked for: --existing=replace."
                 )
         if about["plan"] != self._plan or [part.first, part.stop] != about["shards"] or part.stop > shards:
             tell(f"{path}: of another plan, {_shards(part)} done again.")
@@ -202,7 +202,7 @@ class Checkpoint:
             told = "is another" if name in FINGERPRINTS else f"was {then!r} and is {now!r} now"
             raise InputError(
                 f"{path}: a run is resumed with the same model, text and settings; {name} {told}: use what was used "
-                "then, or --existing replace."
+                "then, or --existing=replace."
             )
 
 

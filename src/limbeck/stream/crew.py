@@ -68,7 +68,7 @@ class Crew:
         elif now - self._none_since > STARTING:
             raise LimbeckError(
                 f"a worker of Ray must start within {STARTING:g} s; none did: look whether the cluster has room for "
-                f"one ({self._workers.needs}), then --existing resume."
+                f"one ({self._workers.needs}), then --existing=resume."
             )
         elif now - self._none_since > ROOM and not self._told:
             self._told = True

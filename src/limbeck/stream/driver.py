@@ -75,7 +75,7 @@ class Ended:
 def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) -> list[Accumulator]:
     """The accumulators filled with all shards by workers of Ray; see `limbeck.stream.local.run_local`."""
     if getattr(getattr(work.source, "encoder", None), "carries_state", False):
-        raise UsageError("--engine ray divides the text, and this model carries its state through it: --engine local.")
+        raise UsageError("--engine=ray divides the text, and this model carries its state through it: --engine local.")
     workers.start()
     driver = Driver(work, bar, workers, every)
     try:
@@ -86,7 +86,7 @@ def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) 
             with suppress(Exception):  # whatever ends the run, what is done is kept
                 driver.save_all()
         if isinstance(error, ray.exceptions.RayError):
-            raise LimbeckError(f"Ray must be there until the end; {why(error)}: --existing resume goes on.") from error
+            raise LimbeckError(f"Ray must be there until the end; {why(error)}: --existing=resume goes on.") from error
         raise
     finally:
         driver.stop()
@@ -337,7 +337,7 @@ class Driver:
             if not self.waiting.give_back(one):
                 raise LimbeckError(
                     f"Ray must keep what is done until it is merged; that of {told(one)} was lost {TRIES} times: look "
-                    "for what loses it (machines that go?), then --existing resume."
+                    "for what loses it (machines that go?), then --existing=resume."
                 )
             self.bar.advance(-self.waiting.units(one))
             self.bar.tell(f"what a machine of Ray had done is gone with it: {told(one)} done again.")

@@ -255,7 +255,7 @@ def put(thing: Any) -> Any:
     except Exception as error:  # whatever its parts raise
         said = str(error).split("\n", 1)[0]
         raise UsageError(
-            f"--engine ray sends the model to its workers, and this one cannot be sent ({said}): leave out of your "
+            f"--engine=ray sends the model to its workers, and this one cannot be sent ({said}): leave out of your "
             "encoder what does not pickle (open files, locks, connections), or use --engine local."
         ) from error
     return ray.put(file.getvalue())

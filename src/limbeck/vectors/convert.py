@@ -98,7 +98,7 @@ def _convert_there(source: Path, url: str, *, existing: str, **options: Any) -> 
     """Write here and upload, since a file that is half there could be read."""
     choose(existing, EXISTING, what="existing")
     if existing == "fail" and names_in(url):
-        raise InputError(f"{url}: it is there already: give --existing replace, or another name.")
+        raise InputError(f"{url}: it is there already: give --existing=replace, or another name.")
     with tempfile.TemporaryDirectory(prefix="limbeck-") as folder:
         here = Path(folder) / url.rstrip("/").split("/")[-1]
         made = _convert(source, here, existing="fail", **options)
@@ -168,7 +168,7 @@ def check_target(source: Path, target: Path, format: str, existing: str) -> None
     if target.is_dir() and not any(target.iterdir()) and format in formats.FOLDERS:
         return
     if existing == "fail":
-        raise InputError(f"{target}: it is there already: give --existing replace, or another name.")
+        raise InputError(f"{target}: it is there already: give --existing=replace, or another name.")
     vectors = bool(folders.model2vec_files(target) or spacy_folders.is_spacy(target)) if target.is_dir() else False
     if target.is_dir() != (format in formats.FOLDERS) or (target.is_dir() and not vectors):
         raise InputError(f"{target}: only a {what_is(format)} of vectors can be replaced by one: give another name.")

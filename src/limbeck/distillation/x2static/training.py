@@ -249,7 +249,7 @@ class _Saved:
         if unlike:
             raise InputError(
                 f"{self.path}: training is resumed with the same teacher, text and settings; another "
-                f"{unlike[0].replace('_', ' ')} was used then: use that, or --existing replace."
+                f"{unlike[0].replace('_', ' ')} was used then: use that, or --existing=replace."
             )
         return arrays, about
 

@@ -36,7 +36,7 @@ def report(*runs: str | Path, out: str | Path = NAME, title: str | None = None, 
     with told_as_damage(", ".join(map(str, runs)), "runs", "make the run again"):
         folders = find_folders(runs)
     if existing == "fail" and path.exists():
-        raise LimbeckError(f"{path}: it is there already: --existing replace, or another --out.")
+        raise LimbeckError(f"{path}: it is there already: --existing=replace, or another --out.")
     page = page_of(folders, title=title)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

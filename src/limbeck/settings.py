@@ -1,0 +1,266 @@
+"""Settings: options declared once, as fields of frozen dataclasses.
+
+    @dataclass(frozen=True)
+    class VocabularySettings(Settings, group="vocabulary"):
+        min_contexts: int = option(5, minimum=1, help="minimum number of distinct contexts per word")
+
+The command line, Python keywords, pipeline files, shell completion, `--help`, the option tables of the docs and
+`run.json` are read off these classes: an option that is declared here exists everywhere, under one name. Modules with
+settings import neither torch nor scikit-learn, so that `limbeck COMMAND --help` is quick.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from difflib import get_close_matches
+from functools import cache
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from limbeck.errors import UsageError
+
+S = TypeVar("S", bound="Settings")
+Names = Sequence[str] | Callable[[], Sequence[str]]
+
+#: what a value of a type is called in messages
+KINDS: dict[type, str] = {int: "a whole number", float: "a number", bool: "True or False", str: "text", Path: "a path"}
+
+
+def option(
+    default: Any = MISSING,
+    *,
+    help: str,
+    minimum: float | None = None,
+    above: float | None = None,
+    maximum: float | None = None,
+    below: float | None = None,
+    metavar: str = "",
+    suggestions: Names = (),
+    files: bool = False,
+    separator: str = "",
+    repeat: bool = False,
+    common: bool = False,
+    required: bool = False,
+    positional: bool = False,
+    terminal: bool = False,
+    recorded: bool = True,
+) -> Any:
+    """A field of a settings class.
+
+    minimum, above, maximum, below   bounds of a number: at least, more than, at most, less than
+    suggestions                      names for completion, where others are possible too; choices are a `Literal`
+    files                            whether completion offers files
+    separator                        of a tuple: between values in one word of the command line, instead of blanks
+    repeat                           of a tuple: the option is given once for each value
+    common                           whether `--help` lists it among the options that nearly everybody needs
+    required                         whether the command line needs it; Python functions say themselves what they need
+    positional                       an argument of the command line instead of an option
+    terminal                         whether only the command line has it
+    recorded                         whether `run.json` keeps it among the settings
+    """
+    facts = dict(locals())
+    del facts["default"]
+    return field(default=default, kw_only=True, metadata={"option": facts})
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option, as its field declares it."""
+
+    name: str
+    type: type
+    several: bool
+    nullable: bool
+    choices: tuple[str, ...]
+    default: Any
+    group: str
+    help: str
+    minimum: float | None
+    above: float | None
+    maximum: float | None
+    below: float | None
+    metavar: str
+    suggestions: Names
+    files: bool
+    separator: str
+    repeat: bool
+    common: bool
+    required: bool
+    positional: bool
+    terminal: bool
+    recorded: bool
+
+    @property
+    def flag(self) -> str:
+        """How the command line spells it: a switch that is on by default is turned off by --no-NAME."""
+        dashed = self.name.replace("_", "-")
+        return f"--no-{dashed}" if self.type is bool and self.default is True else f"--{dashed}"
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Values that are known by name."""
+        return self.choices or (self.suggestions() if callable(self.suggestions) else self.suggestions)
+
+    def check(self, value: Any) -> Any:
+        """The value as its type has it; a `UsageError` that names the parameter where it cannot be that."""
+        if value is None and (self.nullable or self.default is None):
+            return None
+        if not self.several:
+            return self._checked(value)
+        if isinstance(value, str | bytes | os.PathLike | Mapping) or not isinstance(value, Iterable):
+            if self.type is object or self.separator:
+                return self.check(self._split(value))
+            self._refuse(f"must be a list, got {shown(value)}")
+        return tuple(self._checked(one) for one in value)
+
+    def _split(self, value: Any) -> tuple[Any, ...]:
+        if self.separator and isinstance(value, str):
+            return tuple(one for part in value.split(self.separator) if (one := part.strip()))
+        return (value,)
+
+    def _checked(self, value: Any) -> Any:
+        found = value if self.type is object else as_type(value, self.type)
+        if found is None and value is not None:
+            self._refuse(f"must be {KINDS[self.type]}, got {shown(value)}")
+        if self.choices and found not in self.choices:
+            near = get_close_matches(str(found), self.choices, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            self._refuse(f"must be one of {', '.join(self.choices)}, got {shown(value)}{hint}", code="unknown_choice")
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            for bound, holds, what in (
+                (self.minimum, self.minimum is None or found >= self.minimum, "at least"),
+                (self.above, self.above is None or found > self.above, "above"),
+                (self.maximum, self.maximum is None or found <= self.maximum, "at most"),
+                (self.below, self.below is None or found < self.below, "below"),
+            ):
+                if not holds:
+                    self._refuse(f"must be {what} {bound}, got {value}", code="out_of_range")
+            if math.isinf(found):
+                self._refuse(f"must be finite, got {value}", code="out_of_range")
+        return found
+
+    def parse(self, text: str) -> Any:
+        """A value as the command line spells it."""
+        if self.type is int:
+            plain = text.replace("_", "")
+            return self._checked(int(plain) if plain.lstrip("+-").isdecimal() else text)
+        if self.type is float:
+            try:
+                return self._checked(float(text))
+            except ValueError:
+                return self._checked(text)
+        return text if self.type is object else self._checked(text)
+
+    def _refuse(self, what: str, *, code: str = "wrong_type") -> typing.NoReturn:
+        end = "" if what.endswith("?") else "."
+        raise UsageError(f"{self.flag} {what}{end}", code=code, parameter=self.name)
+
+
+class Settings:
+    """Base of settings classes, which are frozen dataclasses with `option` fields.
+
+    `group` is their heading in `--help`. Values are checked when one is made, so that code which has one need not.
+    """
+
+    group: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, group: str | None = None) -> None:
+        super().__init_subclass__()
+        if group is not None:
+            cls.group = group
+
+    def __post_init__(self) -> None:
+        for one in options_of(type(self)):
+            object.__setattr__(self, one.name, one.check(getattr(self, one.name)))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse values that do not go together; for subclasses."""
+
+    def given(self) -> dict[str, Any]:
+        """The options that differ from their defaults."""
+        return {one.name: value for one in options_of(type(self)) if (value := getattr(self, one.name)) != one.default}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name and value of each option that a record keeps."""
+        return {one.name: getattr(self, one.name) for one in options_of(type(self)) if one.recorded}
+
+    @classmethod
+    def of(cls, keywords: Mapping[str, Any]) -> Self:
+        """The settings out of keywords, of which there may be more."""
+        return cls(**{one.name: keywords[one.name] for one in options_of(cls) if one.name in keywords})
+
+
+@cache
+def options_of(settings: type[Settings]) -> tuple[Option, ...]:
+    """The options of a settings class, in the order in which they are declared."""
+    hints = get_type_hints(settings)
+    return tuple(_option(one, hints[one.name], settings.group) for one in fields(settings))  # type: ignore[arg-type]
+
+
+def _option(one: Field[Any], annotation: Any, group: str) -> Option:
+    nullable = several = False
+    choices: tuple[str, ...] = ()
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    if NoneType in parts:
+        nullable = True
+        parts = tuple(part for part in parts if part is not NoneType)
+    kind = parts[0] if len(parts) == 1 else object
+    if get_origin(kind) is tuple:
+        several, kind = True, get_args(kind)[0]
+    if get_origin(kind) is Literal:
+        kind, choices = str, get_args(kind)
+    kind = object if kind is Any else kind
+    default = None if one.default is MISSING else one.default
+    return Option(one.name, kind, several, nullable, choices, default, group, **one.metadata["option"])
+
+
+def build(classes: Mapping[str, type[Settings]], keywords: Mapping[str, Any], *, verb: str) -> dict[str, Settings]:
+    """Settings of several classes out of a function's keywords; `UsageError` where none has one of them."""
+    known = [one.name for kind in classes.values() for one in options_of(kind) if not one.terminal]
+    for name in keywords:
+        if name not in known:
+            near = [n for n in (f"{name}s", name.removesuffix("s")) if n in known] or get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f". There are {', '.join(known)}."
+            raise UsageError(f"{verb} has no parameter {name!r}{hint}", code="unknown_parameter", parameter=name)
+    return {field: kind.of(keywords) for field, kind in classes.items()}
+
+
+def as_type(value: Any, kind: type) -> Any:
+    """The value as one of a type; None where it is no such value. Numpy's numbers become plain ones.
+
+    >>> as_type(3, int), as_type(3, float), as_type("3", int), as_type(True, int)
+    (3, 3.0, None, None)
+    """
+    truth = isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's too
+    if kind is bool:
+        return bool(value) if truth else None
+    if kind is int:
+        return int(value) if isinstance(value, Integral) and not truth else None
+    if kind is float:
+        return float(value) if isinstance(value, Real) and not truth else None
+    if kind is Path:
+        return value if isinstance(value, Path) else path_of(value)
+    if type(value).__module__ == "torch" and type(value).__name__ in ("device", "dtype"):
+        return str(value).removeprefix("torch.")
+    return value if isinstance(value, str) else None
+
+
+def path_of(value: Any) -> Path | None:
+    """A path; a URL becomes one that is printed as it was given."""
+    from limbeck.remote import UrlPath, as_path, as_url
+
+    if not isinstance(value, str | os.PathLike):
+        return None
+    return UrlPath(value) if as_url(str(value)) is not None and as_path(str(value)) == str(value) else Path(value)
+
+
+def shown(value: Any) -> str:
+    """A value in a message."""
+    return " ".join(repr(value).split())[:60]
