@@ -44,9 +44,9 @@ def main() -> None:
     prepare_process()  # as the command line does, for the bare pass too
 
     from limbeck.runs.distill import distill_into, settings_of
-    from limbeck.runs.distill_subject import Subject
-    from limbeck.runs.distilling import EVERYTHING
-    from limbeck.runs.folder import RunFolder
+    from limbeck.runs.distilling.subject import Subject
+    from limbeck.runs.distilling.work import EVERYTHING
+    from limbeck.runs.execution.folders import RunFolder
     from limbeck.stream import TextSource, survey
     from limbeck.stream.workers import Workers
 

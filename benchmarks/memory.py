@@ -106,9 +106,9 @@ def in_a_process(model: Path, path: Path, options: argparse.Namespace) -> dict[s
 
 def one_run(model: str, path: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure, in this process, and say what it took."""
+    from limbeck.runs.execution.sources import open_source
     from limbeck.runs.measure import measure_source, save
-    from limbeck.runs.settings import MeasureSettings
-    from limbeck.runs.sources import open_source
+    from limbeck.runs.measuring.settings import MeasureSettings
 
     if options.trace:
         threading.Thread(target=trace, daemon=True).start()

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.machine import report as write_figures
 from limbeck.reporting.page import report
 from limbeck.reporting.read import MEASURES
-from limbeck.runs.explorer import CLOUDS, NEIGHBORS, OCCURRENCES
+from limbeck.runs.measuring.explorer import CLOUDS, NEIGHBORS, OCCURRENCES
 from limbeck.tables import write_csv, write_parquet
 
 LIMIT = 3.0  #: seconds in which a page must be open

@@ -20,7 +20,7 @@ import numpy as np
 from limbeck import measures
 from limbeck.measures import contextuality, isotropy, norms, spectrum
 from limbeck.measures.result import Result
-from limbeck.runs.presets import PRESETS, Preset
+from limbeck.runs.measuring.presets import PRESETS, Preset
 
 PAGE = Path(__file__).with_name("measures.md")
 

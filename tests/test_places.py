@@ -15,7 +15,7 @@ from limbeck import places
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
 from limbeck.places import MARK, VECTORS, mark, mark_of, old_of, own_in, read_mark, unfinished_of
-from limbeck.runs.folder import RunFolder, check_target, held, holds_run
+from limbeck.runs.execution.folders import RunFolder, check_target, held, holds_run
 from limbeck.state import atomic
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.convert import convert

@@ -19,8 +19,8 @@ from limbeck.cli import main
 from limbeck.corpus import Corpus
 from limbeck.corpus.offsets import marks_of
 from limbeck.errors import InputError, LimbeckError, MissingExtra, UsageError
-from limbeck.runs.folder import RunFolder
-from limbeck.runs.remote import UPLOADING, remote_target
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.uploads import UPLOADING, remote_target
 from limbeck.vectors import OccurrenceVectors
 
 fsspec = pytest.importorskip("fsspec")
@@ -314,11 +314,11 @@ def test_an_upload_that_broke_off_goes_on(bucket: str, monkeypatch: pytest.Monke
         sent.append(to)
         real(local, to)
 
-    monkeypatch.setattr("limbeck.runs.remote.put", breaks)
+    monkeypatch.setattr("limbeck.runs.execution.uploads.put", breaks)
     with pytest.raises(LimbeckError, match=r"unplugged.*The run is whole in .*--existing resume uploads it"):
         lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url)
     assert "run.json" not in remote.names_in(url), "half a run must not pass for one"
-    monkeypatch.setattr("limbeck.runs.remote.put", real)
+    monkeypatch.setattr("limbeck.runs.execution.uploads.put", real)
     with pytest.raises(LimbeckError, match="could not be uploaded is kept in"):
         lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url)
     lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url, existing="resume")
@@ -328,7 +328,7 @@ def test_an_upload_that_broke_off_goes_on(bucket: str, monkeypatch: pytest.Monke
 
 def test_run_json_comes_last(bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sent: list[str] = []
-    monkeypatch.setattr("limbeck.runs.remote.put", lambda local, url: sent.append(url))
+    monkeypatch.setattr("limbeck.runs.execution.uploads.put", lambda local, url: sent.append(url))
     with RunFolder(f"{bucket}/run") as folder:
         for name in ("zebra.csv", "run.json", "a.csv", "vectors.json"):
             (folder.unfinished / name).write_text(json.dumps({}))

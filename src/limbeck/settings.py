@@ -17,15 +17,14 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from difflib import get_close_matches
-from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from limbeck.errors import UsageError
 
-S = TypeVar("S", bound="Settings")
+_known: dict[type[Settings], tuple[Option, ...]] = {}
 Names = Sequence[str] | Callable[[], Sequence[str]]
 
 #: what a value of a type is called in messages
@@ -197,11 +196,13 @@ class Settings:
         return cls(**{one.name: keywords[one.name] for one in options_of(cls) if one.name in keywords})
 
 
-@cache
 def options_of(settings: type[Settings]) -> tuple[Option, ...]:
     """The options of a settings class, in the order in which they are declared."""
-    hints = get_type_hints(settings)
-    return tuple(_option(one, hints[one.name], settings.group) for one in fields(settings))  # type: ignore[arg-type]
+    if settings not in _known:
+        hints = get_type_hints(settings)
+        declared = fields(settings)  # type: ignore[arg-type]
+        _known[settings] = tuple(_option(one, hints[one.name], settings.group) for one in declared)
+    return _known[settings]
 
 
 def _option(one: Field[Any], annotation: Any, group: str) -> Option:
@@ -226,7 +227,9 @@ def build(classes: Mapping[str, type[Settings]], keywords: Mapping[str, Any], *,
     known = [one.name for kind in classes.values() for one in options_of(kind) if not one.terminal]
     for name in keywords:
         if name not in known:
-            near = [n for n in (f"{name}s", name.removesuffix("s")) if n in known] or get_close_matches(name, known, n=1)
+            near = [n for n in (f"{name}s", name.removesuffix("s")) if n in known] or get_close_matches(
+                name, known, n=1
+            )
             hint = f"; did you mean {near[0]!r}?" if near else f". There are {', '.join(known)}."
             raise UsageError(f"{verb} has no parameter {name!r}{hint}", code="unknown_parameter", parameter=name)
     return {field: kind.of(keywords) for field, kind in classes.items()}

@@ -525,7 +525,7 @@ def test_an_error_of_a_library_is_one_line(run: Run, monkeypatch: pytest.MonkeyP
     def gone(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("CUDA error: out of memory\nand much more\n" * 30)
 
-    monkeypatch.setattr("limbeck.runs.sources.open_source", gone)
+    monkeypatch.setattr("limbeck.runs.execution.sources.open_source", gone)
     status, _, err = run("measure", "--vectors", "v", "--out", tmp_path / "run")
     assert status == 1
     assert err.startswith("limbeck: out of memory: lower --batch-tokens")

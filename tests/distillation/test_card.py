@@ -10,7 +10,7 @@ import pytest
 from limbeck.distillation import Distilled
 from limbeck.distillation.best import FRAMES, BestSettings
 from limbeck.distillation.card import card
-from limbeck.runs.distilling import plainly
+from limbeck.runs.distilling.work import plainly
 from limbeck.vectors import StaticVectors
 
 FRAMED = "the word in sentences about nothing else"

@@ -18,10 +18,10 @@ from limbeck.cli import main
 from limbeck.distillation import METHODS, best
 from limbeck.distillation.alone import read_words
 from limbeck.distillation.x2static.cache import ContextCache
-from limbeck.runs import distill_needs
 from limbeck.runs.distill import open_subject, settings_of
-from limbeck.runs.distill_needs import needs, seconds_alone, sentences_of
-from limbeck.runs.distilling import Distillation
+from limbeck.runs.distilling import needs as distill_needs
+from limbeck.runs.distilling.needs import needs, seconds_alone, sentences_of
+from limbeck.runs.distilling.work import Distillation
 from limbeck.stream.workers import Workers
 
 Said = Callable[..., list[str]]

@@ -62,7 +62,7 @@ def test_a_linear_map_of_the_teacher_is_found_again(unseen: str):
 
 @pytest.mark.usefixtures("mapped")
 def test_words_to_fit_on_are_the_most_frequent(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("limbeck.runs.distill_completing.FITTED", 20)
+    monkeypatch.setattr("limbeck.runs.distilling.completing.FITTED", 20)
     seen: list[np.ndarray] = []
     plain = Ridge.fit
 

@@ -23,7 +23,7 @@ from limbeck.distillation import METHODS, Distilled, Known, Method, Rows, Traine
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.runs.distill import settings_of
-from limbeck.runs.distilling import worsened
+from limbeck.runs.distilling.work import worsened
 from limbeck.stream import run_pass
 from limbeck.tables import read_csv
 
@@ -263,7 +263,7 @@ def test_a_run_stopped_after_its_pass_comes_to_the_same_vectors(
     teacher = HuggingFaceEncoder(tiny_models.model("bert"), kind, name="bert", layers="2")
     want = lb.distillation.distill(teacher, text, methods=method, min_count=2)[method]
     with monkeypatch.context() as stopping:
-        stopping.setattr("limbeck.runs.distilling.Distillation.finished", _stopped)
+        stopping.setattr("limbeck.runs.distilling.work.Distillation.finished", _stopped)
         with pytest.raises(KeyboardInterrupt):
             lb.distillation.distill(teacher, text, methods=method, min_count=2, out=tmp_path / "v")
     made = lb.distillation.distill(teacher, text, methods=method, min_count=2, out=tmp_path / "v", existing="resume")[
@@ -446,11 +446,11 @@ def test_a_loss_that_rises_is_told(run: Run, model: Path, text: Path, tmp_path: 
     """Whether one of so small a text rises is chance, so the threshold is moved."""
     how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "x2static")
     how = (*how, "--set", "subsample=0", "--set", "batch_texts=8")
-    monkeypatch.setattr("limbeck.runs.distilling.WORSE", 0.0)
+    monkeypatch.setattr("limbeck.runs.distilling.work.WORSE", 0.0)
     status, said, _ = run(*how, "--out", tmp_path / "v")
     assert status == 0
     assert re.search(r"^note: the loss of x2static began at .* lower --set x2static.learning_rate", said, re.MULTILINE)
-    monkeypatch.setattr("limbeck.runs.distilling.WORSE", 1e9)
+    monkeypatch.setattr("limbeck.runs.distilling.work.WORSE", 1e9)
     assert "note:" not in run(*how, "--out", tmp_path / "w")[1]
     columns = read_csv(tmp_path / "w" / "losses.csv")
     assert columns["epoch"] == ["1"] * len(columns["epoch"])

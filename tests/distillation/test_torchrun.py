@@ -17,7 +17,7 @@ from limbeck.cli import main
 from limbeck.cli.torchrun import Launch, joined, launched
 from limbeck.errors import UsageError
 from limbeck.runs.distill import settings_of
-from limbeck.runs.distill_together import check_together
+from limbeck.runs.distilling.together import check_together
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_a_stopped_run_with_a_list_goes_on_to_the_same_vectors(
     how: dict[str, Any] = {"words": [*LISTED, "zebra"], "min_count": 20, "start": "best"}
     want = distilled(text, "x2static,regression", **how)
     with monkeypatch.context() as stopping:
-        stopping.setattr("limbeck.runs.distilling.Distillation.finished", _stopped)
+        stopping.setattr("limbeck.runs.distilling.work.Distillation.finished", _stopped)
         with pytest.raises(KeyboardInterrupt):
             distilled(text, "x2static,regression", **how, out=tmp_path / "v")
     made = distilled(text, "x2static,regression", **how, out=tmp_path / "v", existing="resume")
@@ -97,7 +97,7 @@ def test_a_plan_without_the_words_to_train_is_not_gone_on_with(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as stopping:
-        stopping.setattr("limbeck.runs.distilling.Distillation.finished", _stopped)
+        stopping.setattr("limbeck.runs.distilling.work.Distillation.finished", _stopped)
         with pytest.raises(KeyboardInterrupt):
             distilled(text, "average", words=LISTED, out=tmp_path / "v")
     with pytest.raises(InputError, match=r"methods that train was None and is \['sent2vec'\] now: use what was used"):

@@ -20,8 +20,8 @@ from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import choose_words
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs.distill_completing import Completing
-from limbeck.runs.distilling import EVERYTHING
+from limbeck.runs.distilling.completing import Completing
+from limbeck.runs.distilling.work import EVERYTHING
 from limbeck.stream import TextSource, survey
 from limbeck.stream.workers import Workers
 from limbeck.vectors.writer import DESCRIPTION
@@ -228,14 +228,14 @@ def test_kept_vectors_have_no_teacher_to_ask(tmp_path: Path):
 def test_what_kept_vectors_cannot_give_is_refused_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lb.encode(tiny(), TEXT, out=tmp_path / "kept", keep="float32")
     kept: dict[str, Any] = {"vectors": tmp_path / "kept", "out": tmp_path / "v", "min_count": 1}
-    monkeypatch.setattr("limbeck.runs.distilling.run_pass", _never)
+    monkeypatch.setattr("limbeck.runs.distilling.work.run_pass", _never)
     for methods in ("average", "average,x2static"):
         with pytest.raises(
             UsageError, match="text lacks 1 word, such as 'zebra': --unseen drop leaves these out"
         ) as told:
             lb.distillation.distill(**kept, words=["lamp", "zebra"], methods=methods)
         assert not hasattr(told.value, "__notes__")  # there is nothing to go on from
-    monkeypatch.setattr("limbeck.runs.distilling.survey", _never)
+    monkeypatch.setattr("limbeck.runs.distilling.work.survey", _never)
     for methods, how in (("word", {}), ("best", {}), ("x2static", {"start": "frame"})):
         with pytest.raises(UsageError, match=f"--method {methods} reads words with the teacher.*such as average"):
             lb.distillation.distill(**kept, methods=methods, **how)

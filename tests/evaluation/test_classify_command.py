@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from limbeck import StaticVectors, repair
+from limbeck import StaticVectors, repairs
 from limbeck.cli import main
 
 HEAD = "index\tsentence1\tsentence2\tlabel\n"
@@ -128,7 +128,7 @@ def test_repairs_that_are_asked_for(data, tmp_path):
 def test_a_repair_called_baseline_is_a_repair(data, tmp_path):
     """Vectors as they are have that name in results; the repair's scores stand beside them."""
     nothing = np.random.default_rng(0).normal(size=(2000, 128)) + 100  # what it takes away drowns the rest
-    repair.save(repair.Center().fit(nothing), tmp_path / "baseline")
+    repairs.save(repairs.Center().fit(nothing), tmp_path / "baseline")
     given = [
         "evaluate",
         "mini-bert",

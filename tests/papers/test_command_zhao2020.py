@@ -15,7 +15,7 @@ from limbeck.cli import main
 from limbeck.papers import probe_measures
 from limbeck.papers.probe_data import Words
 from limbeck.papers.probe_wanted import Wanted
-from limbeck.runs.probing import Probing
+from limbeck.runs.probing.work import Probing
 from limbeck.tables import read_csv
 
 SMALL = ("--quick", "--hidden", 4, "--epochs", 2, "--max-contexts", 2, "--context-size", "0,4",

@@ -14,7 +14,7 @@ import tiny_models
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.errors import InputError, UsageError
-from limbeck.runs import probing
+from limbeck.runs.probing import work as probing
 
 KINDS = ("animal", "food")
 

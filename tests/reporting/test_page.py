@@ -20,7 +20,7 @@ from limbeck.reporting import page as pages
 from limbeck.reporting.page import report, write_page
 from limbeck.reporting.page.packing import Pack, plain
 from limbeck.reporting.page.sections.words import Followed, interesting
-from limbeck.runs.folder import RunFolder
+from limbeck.runs.execution.folders import RunFolder
 from limbeck.tables import read_csv, write_csv, write_parquet
 
 Writer = Callable[..., Path]

@@ -11,8 +11,8 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.language import function_words
 from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders import TableEncoder
-from limbeck.runs.distill_frames import frames_warning
-from limbeck.runs.distill_subject import Subject
+from limbeck.runs.distilling.frames import frames_warning
+from limbeck.runs.distilling.subject import Subject
 from limbeck.stream import TextSource
 from limbeck.vectors import StaticVectors
 

@@ -199,7 +199,7 @@ def test_an_unfinished_folder_is_not_taken_for_vectors(tmp_path: Path) -> None:
 
 def test_a_shard_holds_no_more_than_memory_does() -> None:
     from limbeck.runs.encode import SHARD_BYTES, shard_size
-    from limbeck.runs.sources import open_source
+    from limbeck.runs.execution.sources import open_source
 
     source = open_source(contextual, MADE)
     assert shard_size(source) == 20_000

@@ -12,7 +12,7 @@ from made import OwnEncoder, see, sentences, unique_texts
 
 import limbeck as lb
 from limbeck.runs import MeasureSettings
-from limbeck.runs.explorer import MOST, own_plane
+from limbeck.runs.measuring.explorer import MOST, own_plane
 
 MADE = sentences(160, documents=9)
 LAYERS = ("low", "middle", "high")

@@ -22,9 +22,9 @@ from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
 from limbeck.places import unfinished_of
 from limbeck.runs import MeasureSettings
-from limbeck.runs.folder import RunFolder, held
-from limbeck.runs.plan_jobs import EncodeJob, MeasureJob
-from limbeck.runs.plans import Reading, run_jobs
+from limbeck.runs.execution.folders import RunFolder, held
+from limbeck.runs.execution.jobs import EncodeJob, MeasureJob
+from limbeck.runs.execution.sharing import Reading, run_jobs
 from limbeck.runs.repair import repair
 from limbeck.tables import read_csv
 

@@ -13,7 +13,7 @@ from made import WORDS, OwnEncoder, sentences
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.places import MARK, unfinished_of
-from limbeck.runs.folder import KEPT, RunFolder, check_target
+from limbeck.runs.execution.folders import KEPT, RunFolder, check_target
 
 
 def finished(target: Path, content: str = "old") -> Path:

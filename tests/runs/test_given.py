@@ -14,7 +14,7 @@ from limbeck.encoders.loading import load_parts
 from limbeck.encoders.miniatures import miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.evaluation import Pairs, evaluate
-from limbeck.runs.sources import open_corpus, open_encoder
+from limbeck.runs.execution.sources import open_corpus, open_encoder
 
 TEXTS = ["Green tea is good. Black tea is better.", "A black night.\nA good tea."]
 WORDS = [

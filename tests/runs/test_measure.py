@@ -17,7 +17,7 @@ import limbeck as lb
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.places import unfinished_of
 from limbeck.runs import MeasureSettings
-from limbeck.runs.folder import KEPT
+from limbeck.runs.execution.folders import KEPT
 from limbeck.tables import read_csv, write_csv
 from limbeck.vectors import StaticVectors
 
@@ -310,7 +310,7 @@ def test_paper_is_corrected_with_samples() -> None:
 def test_the_papers_samples_are_of_words_and_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from limbeck.runs import presets
+    from limbeck.runs.measuring import presets
 
     small = replace(presets.PRESETS["paper"], sentence_sample=50, word_sample=4, mev_baseline_size=20)
     monkeypatch.setitem(presets.PRESETS, "paper", small)

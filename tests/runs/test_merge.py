@@ -16,8 +16,8 @@ from made import DIM, OwnEncoder, sentences
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.runs import MeasureSettings
+from limbeck.runs.execution.parts import TextPart, read_vocabulary
 from limbeck.runs.merge import merge
-from limbeck.runs.parts import TextPart, read_vocabulary
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)

@@ -22,10 +22,10 @@ from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.places import unfinished_of
 from limbeck.probing.settings import ProbeSettings
 from limbeck.runs import MeasureSettings
-from limbeck.runs.folder import KEPT, RunFolder
-from limbeck.runs.parts import with_choice
-from limbeck.runs.plan_jobs import DistillJob, EncodeJob, Job, MeasureJob, ProbeJob, RepairJob
-from limbeck.runs.plans import EVERYTHING, SHARED, Reading, run_jobs
+from limbeck.runs.execution.folders import KEPT, RunFolder
+from limbeck.runs.execution.jobs import DistillJob, EncodeJob, Job, MeasureJob, ProbeJob, RepairJob
+from limbeck.runs.execution.parts import with_choice
+from limbeck.runs.execution.sharing import EVERYTHING, SHARED, Reading, run_jobs
 from limbeck.runs.repair import RepairSettings, repair
 from limbeck.stream import Choice, TextSource, survey
 from limbeck.tables import read_csv

@@ -19,9 +19,9 @@ from limbeck.corpus import Corpus
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.repairs.files import read_about
 from limbeck.reporting.repairs import draw_repair
-from limbeck.runs.frequencies import count_words, read_counts
 from limbeck.runs.repair import RepairSettings, repair
-from limbeck.runs.table import load_table, save_like
+from limbeck.runs.repairing.frequencies import count_words, read_counts
+from limbeck.runs.repairing.tables import load_table, save_like
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
 from limbeck.tables import read_csv

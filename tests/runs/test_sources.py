@@ -7,7 +7,7 @@ import pytest
 
 from limbeck.corpus import Corpus
 from limbeck.errors import UsageError
-from limbeck.runs.sources import open_corpus, open_source
+from limbeck.runs.execution.sources import open_corpus, open_source
 from limbeck.vectors import StaticVectors
 
 SENTENCES = [["a", "b"], ["b", "a"]]

@@ -20,8 +20,8 @@ from limbeck.encoded import Encoded
 from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.runs import Measured, MeasureSettings
+from limbeck.runs.execution.sources import open_source
 from limbeck.runs.measure import measure_source
-from limbeck.runs.sources import open_source
 from limbeck.state import State
 from limbeck.stream import Choice, TextSource, run_pass, survey
 from limbeck.stream.plan import DUPLICATE

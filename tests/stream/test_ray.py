@@ -25,8 +25,8 @@ from limbeck.corpus import Corpus
 from limbeck.encoders.function import TextPreparer
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.runs import MeasureSettings
-from limbeck.runs.plan_jobs import EncodeJob, Job, MeasureJob
-from limbeck.runs.plans import Reading, run_jobs
+from limbeck.runs.execution.jobs import EncodeJob, Job, MeasureJob
+from limbeck.runs.execution.sharing import Reading, run_jobs
 from limbeck.stream import Choice, Passed, Plan, TextSource, run_pass
 from limbeck.stream.checkpoint import PARTS
 from limbeck.stream.workers import Workers

@@ -19,7 +19,7 @@ from limbeck.errors import InputError, LimbeckError, UsageError, choose
 if TYPE_CHECKING:
     from limbeck.analysis import Analysis, Settings
     from limbeck.corpus import Corpus, Sentence
-    from limbeck.runs.folder import RunFolder
+    from limbeck.runs.execution.folders import RunFolder
     from limbeck.stream.workers import Workers
 
 #: analysis -> what gets a vector unless --units says otherwise: pieces where the paper's code had them
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
     """Analyse each model, write tables and figures, print what was found."""
     check(options)
     from limbeck.encoders.loading import check_model
-    from limbeck.runs.sources import is_static
+    from limbeck.runs.execution.sources import is_static
 
     for model in options.model or []:
         if len(options.model) > 1 and not is_static(model):  # the last should not be refused when the first is done
@@ -164,7 +164,7 @@ def check(options: argparse.Namespace) -> None:
     """Refuse what cannot go together before anything is loaded; fill in what was left out."""
     from limbeck.analysis.spaces import METRICS, Method
     from limbeck.corpus.sources import is_read_once
-    from limbeck.runs.folder import check_target
+    from limbeck.runs.execution.folders import check_target
 
     choose(options.what, UNITS, what="WHAT")
     for name, (analyses, default) in OWN.items():
@@ -196,7 +196,7 @@ def check(options: argparse.Namespace) -> None:
 def analyze(model: str | None, options: argparse.Namespace, workers: Workers) -> Analysis:
     """One analysis of one model."""
     from limbeck.analysis import clusters_of, frequency_of, pairs_of, structure_of, tense_of
-    from limbeck.runs.sources import CORPUS_OPTIONS, need_words, open_corpus, open_encoder, open_source
+    from limbeck.runs.execution.sources import CORPUS_OPTIONS, need_words, open_corpus, open_encoder, open_source
     from limbeck.stream import TextSource
     from limbeck.stream.run import choose_unit
 
@@ -269,7 +269,7 @@ def noted(found: Analysis, *texts: Corpus) -> Analysis:
 
 def encoder_options(model: str | None, options: argparse.Namespace) -> dict[str, Any]:
     """What was asked of model and text; the last layer and the analysis's units where nothing was."""
-    from limbeck.runs.sources import is_static
+    from limbeck.runs.execution.sources import is_static
 
     given = source_options(argparse.Namespace(**{**vars(options), "repair": None, "vectors": None}))
     given.setdefault("units", UNITS[options.what])

@@ -15,7 +15,7 @@ from limbeck.cli.output import as_json, console, tell
 
 if TYPE_CHECKING:
     from limbeck.reporting.differences import Compared, Row
-    from limbeck.runs.folder import RunFolder
+    from limbeck.runs.execution.folders import RunFolder
 
 EPILOG = """\
 A and B are folders of finished runs, both of `limbeck measure` or both of `limbeck evaluate`. Of measure, words that
@@ -61,7 +61,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     from limbeck.errors import choose
     from limbeck.reporting.differences import compare
-    from limbeck.runs.folder import RunFolder
+    from limbeck.runs.execution.folders import RunFolder
 
     if options.out is not None:
         choose(options.existing, ("fail", "replace"), what="--existing")

@@ -66,7 +66,7 @@ def tell_end(out: Path) -> None:
 def check_out(out: Path) -> None:
     """Refuse a folder that is neither new nor an earlier demo's: nobody asked for anything in it to be replaced."""
     from limbeck.places import unfinished_of
-    from limbeck.runs.folder import holds_run, refuse_other
+    from limbeck.runs.execution.folders import holds_run, refuse_other
 
     targets = [out / name for name in MINIATURES]
     if not any(holds_run(target) or unfinished_of(target).exists() for target in targets):

@@ -29,8 +29,8 @@ from limbeck.errors import UsageError
 if TYPE_CHECKING:
     from limbeck.distillation import Distilled
     from limbeck.distillation.settings import DistillSettings
-    from limbeck.runs.distill_subject import Subject
-    from limbeck.runs.distilling import Distillation
+    from limbeck.runs.distilling.subject import Subject
+    from limbeck.runs.distilling.work import Distillation
 
 FOLDER = """\
 DIR is then a folder that limbeck, model2vec and sentence-transformers load, with a card (README.md), words.parquet
@@ -187,7 +187,7 @@ def run(options: argparse.Namespace) -> int:
         if not group.first:
             return take_part(options)
         status = make(options, together=True)
-        from limbeck.runs.distill_together import send_others_home
+        from limbeck.runs.distilling.together import send_others_home
 
         send_others_home()
     return status
@@ -196,7 +196,7 @@ def run(options: argparse.Namespace) -> int:
 def take_part(options: argparse.Namespace) -> int:
     """What every process but the first does, where torchrun has started several."""
     from limbeck.runs.distill import open_subject, settings_of
-    from limbeck.runs.distill_together import help_training
+    from limbeck.runs.distilling.together import help_training
 
     def subject_of() -> tuple[Subject, DistillSettings]:
         settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
@@ -226,7 +226,7 @@ def make(options: argparse.Namespace, *, together: bool = False) -> int:
             print("without --corpus words are read in a frame: --method frame", file=sys.stderr)
     settings, source = settings_of(options.method, {**given_settings(options), **source_options(options)})
     if together:
-        from limbeck.runs.distill_together import check_together
+        from limbeck.runs.distilling.together import check_together
 
         check_together(settings)
         if options.corpus == ["-"]:
@@ -316,8 +316,8 @@ def plain_value(text: str) -> Any:
 def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
     from limbeck.runs.distill import find_wanted
-    from limbeck.runs.distill_needs import time_told
-    from limbeck.runs.distilling import EVERYTHING, Distillation
+    from limbeck.runs.distilling.needs import time_told
+    from limbeck.runs.distilling.work import EVERYTHING, Distillation
     from limbeck.stream.foretell import look_ahead
 
     find_wanted(options.tasks, options.data)
@@ -337,8 +337,8 @@ def foresee(subject_of: Any, settings: Any, options: argparse.Namespace) -> None
 def foreseen(work: Distillation) -> list[str]:
     """What a planned run will read and take, in a few lines."""
     from limbeck.distillation.card import number_of
-    from limbeck.runs.distill_needs import needs
-    from limbeck.runs.settings import size
+    from limbeck.runs.distilling.needs import needs
+    from limbeck.runs.measuring.settings import size
 
     plan, listed = work.plan, work.listed
     others = len(listed.words) - listed.shown

@@ -47,8 +47,8 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from limbeck.runs.encode import DTYPES, encode_source
-    from limbeck.runs.parts import division_of
-    from limbeck.runs.sources import open_source
+    from limbeck.runs.execution.parts import division_of
+    from limbeck.runs.execution.sources import open_source
 
     need_source(options)
     choose(options.keep, DTYPES, what="--keep")
@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
 
 def foresee(options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
-    from limbeck.runs.settings import size
-    from limbeck.runs.sources import open_source
+    from limbeck.runs.execution.sources import open_source
+    from limbeck.runs.measuring.settings import size
     from limbeck.stream import Choice
     from limbeck.stream.foretell import look_ahead, seconds_a_pass, time_told
 

@@ -145,7 +145,7 @@ def run(options: argparse.Namespace) -> int:
     """Check everything, score every target on every task, compare, print and write."""
     from limbeck.cli.evaluate_summary import print_summary
     from limbeck.evaluation.suites import averaged, find_tasks
-    from limbeck.runs.folder import RunFolder, check_target
+    from limbeck.runs.execution.folders import RunFolder, check_target
 
     began = time.monotonic()
     wishes = wishes_of(options)

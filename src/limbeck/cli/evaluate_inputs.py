@@ -27,7 +27,7 @@ def names_of(targets: Sequence[str]) -> list[str]:
 
 def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:
     """Refuse what none of the targets and kinds of tasks would heed; what was not given gets its default."""
-    from limbeck.runs.sources import is_static
+    from limbeck.runs.execution.sources import is_static
 
     static = [is_static(thing) for thing in options.target]
     for thing in options.target:
@@ -123,7 +123,7 @@ def open_target(thing: str, name: str, options: argparse.Namespace, shared: Mapp
     """One of them; `shared` is what all vector files have in common."""
     from limbeck.evaluation.targets import ModelTarget, TableTarget
     from limbeck.evaluation.web import as_loaded
-    from limbeck.runs.sources import is_static
+    from limbeck.runs.execution.sources import is_static
     from limbeck.vectors import StaticVectors
 
     common: dict[str, Any] = {"name": name, "language": options.language, "lowercase": options.lowercase}

@@ -96,7 +96,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     from limbeck.errors import choose
     from limbeck.probing.finetuning.data import COLUMNS, name_of
-    from limbeck.runs.folder import RunFolder
+    from limbeck.runs.execution.folders import RunFolder
 
     settings = settings_of(options)
     settings.check()

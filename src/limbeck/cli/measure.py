@@ -27,8 +27,8 @@ from limbeck.encoders.miniatures import is_miniature
 from limbeck.errors import UsageError
 
 if TYPE_CHECKING:
-    from limbeck.runs.parts import Division
-    from limbeck.runs.settings import MeasureSettings
+    from limbeck.runs.execution.parts import Division
+    from limbeck.runs.measuring.settings import MeasureSettings
     from limbeck.stream import Plan, Source
 
 EPILOG = """\
@@ -115,8 +115,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def settings_of(options: argparse.Namespace) -> MeasureSettings:
-    from limbeck.runs.presets import preset_named
-    from limbeck.runs.settings import MeasureSettings
+    from limbeck.runs.measuring.presets import preset_named
+    from limbeck.runs.measuring.settings import MeasureSettings
 
     preset_named(options.preset)  # a wrong name should not cost a model's loading
     return MeasureSettings(
@@ -135,8 +135,8 @@ def check_before(targets: Sequence[Path], options: argparse.Namespace) -> None:
     """Of several models the last one should not be refused when the first is done."""
     from limbeck.corpus.sources import is_read_once
     from limbeck.encoders.loading import check_model
-    from limbeck.runs.folder import check_target
-    from limbeck.runs.sources import is_static
+    from limbeck.runs.execution.folders import check_target
+    from limbeck.runs.execution.sources import is_static
 
     if len(targets) > 1:
         if any(map(is_read_once, options.corpus or ())):
@@ -170,7 +170,7 @@ def folders_of(out: Path, models: Sequence[str]) -> list[Path]:
 
 def open_for(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> Source:
     """The source that the options name; the preset chooses the units where they do not."""
-    from limbeck.runs.sources import open_source
+    from limbeck.runs.execution.sources import open_source
 
     given = source_options(options)
     given.setdefault("preset_units", settings.rules.units)
@@ -179,7 +179,7 @@ def open_for(model: str | None, settings: MeasureSettings, options: argparse.Nam
 
 def division_for(options: argparse.Namespace) -> Division:
     """Whether a part of a text is measured; other commands that measure have no such options."""
-    from limbeck.runs.parts import division_of
+    from limbeck.runs.execution.parts import division_of
 
     part, plan_of, vocabulary = (getattr(options, name, None) for name in ("part", "plan_of", "vocabulary"))
     return division_of(part, plan_of=plan_of, vocabulary=vocabulary)
@@ -192,7 +192,7 @@ def measure_into(
     from limbeck.cli.summary import print_summary
     from limbeck.reporting import draw
     from limbeck.runs.measure import check_same, measure_source, save
-    from limbeck.runs.settings import needs
+    from limbeck.runs.measuring.settings import needs
 
     division = division_for(options)
     with opened(target, options) as (folder, workers):
@@ -226,9 +226,9 @@ def measure_into(
 
 def foresee(model: str | None, settings: MeasureSettings, options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
-    from limbeck.runs.foretell import measuring_seconds
     from limbeck.runs.measure import check_enough
-    from limbeck.runs.settings import needs
+    from limbeck.runs.measuring.estimate import measuring_seconds
+    from limbeck.runs.measuring.settings import needs
     from limbeck.stream.foretell import look_ahead, time_told
 
     with started(options) as workers:

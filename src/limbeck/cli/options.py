@@ -138,7 +138,7 @@ SOURCE_OPTIONS = (
 
 
 def source_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Keyword arguments of `limbeck.runs.sources.open_source`, without model and corpus: those that were given."""
+    """Keyword arguments of `open_source`, without model and corpus: those that were given."""
     given = {name: getattr(options, name) for name in SOURCE_OPTIONS}
     found: dict[str, Any] = {name: value for name, value in given.items() if value is not None and value is not False}
     if options.columns:

@@ -16,7 +16,7 @@ from limbeck.errors import UsageError
 if TYPE_CHECKING:
     from limbeck.probing import Probed
     from limbeck.probing.settings import ProbeSettings
-    from limbeck.runs.probing import Probing
+    from limbeck.runs.probing.work import Probing
 
 #: options of a model that would change which words have a vector: refused, and not in the help
 NOT_FOR_PROBES = ("--units", "--context", "--targets", "--special")
@@ -193,7 +193,7 @@ def given_for(options: argparse.Namespace, name: str) -> bool:
 def described(work: Probing) -> list[str]:
     """What will be probed, in a few lines."""
     from limbeck.probing.splits import one_sided
-    from limbeck.runs.settings import size
+    from limbeck.runs.measuring.settings import size
 
     sides = work.facts_of_sides()
     told = "; ".join(

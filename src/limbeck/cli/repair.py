@@ -144,8 +144,8 @@ def open_for(options: argparse.Namespace, settings: RepairSettings) -> Subject:
 
 def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
-    from limbeck.runs.foretell import measuring_seconds
     from limbeck.runs.measure import check_enough
+    from limbeck.runs.measuring.estimate import measuring_seconds
     from limbeck.stream.foretell import look_ahead, time_told
 
     with started(options) as workers:
@@ -165,7 +165,7 @@ def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
 def foreseen(subject: Subject, plan: Plan, settings: RepairSettings) -> list[str]:
     """What a run will read and take, in a few lines."""
     from limbeck.repairs.fitting import memory_needed
-    from limbeck.runs.settings import needs, size
+    from limbeck.runs.measuring.settings import needs, size
 
     shape: dict[str, Any] = {"layers": len(subject.source.layers), "dim": subject.source.dim}
     measure = (settings.for_table if subject.alone else settings).measure

@@ -153,7 +153,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Gather what the paper's claims are tried on, judge them, write and print them."""
-    from limbeck.runs.folder import held
+    from limbeck.runs.execution.folders import held
 
     paper = paper_named(options.paper)
     options.model = options.model or list(paper.models)

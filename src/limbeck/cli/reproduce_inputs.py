@@ -29,8 +29,8 @@ def begin(paper: Paper, options: argparse.Namespace, *, no_static: str = "") -> 
     no_static  why static vectors cannot be tried; "" where they can
     """
     from limbeck.encoders.loading import check_model
-    from limbeck.runs.folder import EXISTING
-    from limbeck.runs.sources import is_static
+    from limbeck.runs.execution.folders import EXISTING
+    from limbeck.runs.execution.sources import is_static
 
     choose(options.existing, EXISTING, what="--existing")
     names = [folder.name for folder in folders_of(Path(), options.model)]

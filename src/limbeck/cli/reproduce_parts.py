@@ -20,7 +20,7 @@ def from_spaces(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     from limbeck.papers.parts import columns_of_models
     from limbeck.papers.results import try_on
     from limbeck.papers.space_gather import gather
-    from limbeck.runs.presets import preset_named
+    from limbeck.runs.measuring.presets import preset_named
 
     preset_named(options.preset)
     names = begin(paper, options, no_static="claims about layers need a model, these are static vectors: see bis2021.")
@@ -44,7 +44,7 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
     from limbeck.papers.space_data import find_data
     from limbeck.papers.space_wanted import QUICK, Caps, Wanted
     from limbeck.papers.text import default_corpus
-    from limbeck.runs.sources import CORPUS_OPTIONS
+    from limbeck.runs.execution.sources import CORPUS_OPTIONS
 
     given = source_options(options)
     text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}
@@ -83,8 +83,8 @@ def from_parents(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     from limbeck.papers.static_finetuned import check_parents, fingerprint_of, read_tuned, with_tuned
     from limbeck.papers.static_gather import gather, gather_file, words_of_sets
     from limbeck.papers.static_vectors import Shared
-    from limbeck.runs.presets import preset_named
-    from limbeck.runs.sources import is_static
+    from limbeck.runs.execution.sources import is_static
+    from limbeck.runs.measuring.presets import preset_named
     from limbeck.vectors import StaticVectors
 
     preset_named(options.preset)
@@ -121,7 +121,7 @@ def parents_wanted_of(options: argparse.Namespace) -> Any:
     from limbeck.papers.static_scores import find_word_sets
     from limbeck.papers.static_wanted import QUICK, Caps, Wanted
     from limbeck.papers.text import default_corpus
-    from limbeck.runs.sources import CORPUS_OPTIONS
+    from limbeck.runs.execution.sources import CORPUS_OPTIONS
 
     given = source_options(options)
     text = {name: given.pop(name) for name in list(given) if name in CORPUS_OPTIONS}

@@ -97,7 +97,7 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
     from limbeck.papers.probe_wanted import Wanted
     from limbeck.probing.settings import tuple_of
     from limbeck.probing.splits import read_lists
-    from limbeck.runs.sources import CORPUS_OPTIONS
+    from limbeck.runs.execution.sources import CORPUS_OPTIONS
 
     caps = caps_of(options)
     given = source_options(options)

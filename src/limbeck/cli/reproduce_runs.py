@@ -87,7 +87,7 @@ def table_of_components(found: Reproduction) -> Columns:
 def senses_of(options: argparse.Namespace) -> dict[str, int]:
     """In how many senses words stand, by the labels of --senses or of the corpus."""
     from limbeck.papers.text import count_senses
-    from limbeck.runs.sources import CORPUS_OPTIONS, open_corpus
+    from limbeck.runs.execution.sources import CORPUS_OPTIONS, open_corpus
 
     if options.senses:
         with open_corpus(options.senses) as corpus:
@@ -104,9 +104,9 @@ def from_tables(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     from limbeck.papers.table_similarity import find_sets
     from limbeck.papers.table_subjects import Gathering, gather
     from limbeck.papers.text import default_corpus
-    from limbeck.runs.folder import EXISTING
-    from limbeck.runs.presets import preset_named
-    from limbeck.runs.sources import CORPUS_OPTIONS, open_corpus
+    from limbeck.runs.execution.folders import EXISTING
+    from limbeck.runs.execution.sources import CORPUS_OPTIONS, open_corpus
+    from limbeck.runs.measuring.presets import preset_named
 
     preset_named(options.preset)
     choose(options.existing, EXISTING, what="--existing")

@@ -14,8 +14,8 @@ from limbeck.parameters import takes
 
 if TYPE_CHECKING:
     from limbeck.cli.plan_file import PlanFile
-    from limbeck.runs.plan_jobs import Job
-    from limbeck.runs.plans import Reading
+    from limbeck.runs.execution.jobs import Job
+    from limbeck.runs.execution.sharing import Reading
 
 EPILOG = """\
 A plan names a model and a text, and has a table for each consumer; keys are the options of its command:
@@ -123,8 +123,8 @@ def run_plan(
     """
     from limbeck.cli.plan_file import PlanFile, shared_parser
     from limbeck.cli.running import started
-    from limbeck.runs.folder import check_target
-    from limbeck.runs.plans import run_jobs
+    from limbeck.runs.execution.folders import check_target
+    from limbeck.runs.execution.sharing import run_jobs
 
     file = PlanFile.read(plan)
     if not file.tables:
@@ -147,8 +147,8 @@ def run_plan(
 def open_reading(shared: argparse.Namespace) -> Reading:
     """Model and text, with every layer."""
     from limbeck.cli.options import source_options
-    from limbeck.runs.plans import Reading
-    from limbeck.runs.sources import open_source
+    from limbeck.runs.execution.sharing import Reading
+    from limbeck.runs.execution.sources import open_source
     from limbeck.stream import TextSource
 
     source = open_source(shared.model, shared.corpus, **source_options(shared))
@@ -185,7 +185,7 @@ def jobs_of(file: PlanFile, out: Path | None) -> list[Job]:
 
 def measure_job(options: argparse.Namespace) -> Job:
     from limbeck.cli.measure import settings_of
-    from limbeck.runs.plan_jobs import MeasureJob
+    from limbeck.runs.execution.jobs import MeasureJob
 
     refuse_repair(options)
     return MeasureJob(options.out, settings=settings_of(options), keep_text=not options.no_text)
@@ -194,7 +194,7 @@ def measure_job(options: argparse.Namespace) -> Job:
 def encode_job(options: argparse.Namespace) -> Job:
     from limbeck.errors import choose
     from limbeck.runs.encode import DTYPES
-    from limbeck.runs.plan_jobs import EncodeJob
+    from limbeck.runs.execution.jobs import EncodeJob
 
     refuse_repair(options)
     choose(options.keep, DTYPES, what="keep")
@@ -208,7 +208,7 @@ def refuse_repair(options: argparse.Namespace) -> None:
 
 def repair_job(options: argparse.Namespace) -> Job:
     from limbeck.cli.repair import repair_settings_of
-    from limbeck.runs.plan_jobs import RepairJob
+    from limbeck.runs.execution.jobs import RepairJob
 
     settings = repair_settings_of(options)
     return RepairJob(options.out, repair=settings, counts=options.counts, keep_text=not options.no_text)
@@ -217,7 +217,7 @@ def repair_job(options: argparse.Namespace) -> Job:
 def distill_job(options: argparse.Namespace) -> Job:
     from limbeck.cli.distill import given_settings
     from limbeck.runs.distill import settings_of, usual_method
-    from limbeck.runs.plan_jobs import DistillJob
+    from limbeck.runs.execution.jobs import DistillJob
 
     options.method = options.method or usual_method()
     settings, _ = settings_of(options.method, given_settings(options))
@@ -228,7 +228,7 @@ def distill_job(options: argparse.Namespace) -> Job:
 def probe_job(options: argparse.Namespace) -> Job:
     from limbeck.cli.probe import probe_settings_of
     from limbeck.probing.splits import read_lists
-    from limbeck.runs.plan_jobs import ProbeJob
+    from limbeck.runs.execution.jobs import ProbeJob
 
     settings, _ = probe_settings_of(options)
     opened: dict[str, Any] = {

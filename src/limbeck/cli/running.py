@@ -14,7 +14,7 @@ from limbeck.errors import Interrupted, UsageError
 from limbeck.stopping import stop_now
 
 if TYPE_CHECKING:
-    from limbeck.runs.folder import RunFolder
+    from limbeck.runs.execution.folders import RunFolder
     from limbeck.stream import Plan
     from limbeck.stream.workers import Workers
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @contextmanager
 def opened(target: Path, options: argparse.Namespace) -> Iterator[tuple[RunFolder, Workers]]:
     """The folder of a run and the processes that feed it. Ctrl-C leaves what can be resumed, and says so."""
-    from limbeck.runs.folder import RunFolder
+    from limbeck.runs.execution.folders import RunFolder
 
     folder = RunFolder(target, existing=options.existing)
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from limbeck.cli.output import add
 from limbeck.cli.output import console as make_console
-from limbeck.runs.results import Measured
+from limbeck.runs.measuring.results import Measured
 from limbeck.stream import Passed
 
 #: column title -> measure and which of its numbers

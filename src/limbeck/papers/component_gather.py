@@ -9,7 +9,7 @@ from typing import Any
 from limbeck.errors import LimbeckError
 from limbeck.papers.component_vectors import component_part, ends, file_part
 from limbeck.papers.parts import Part, forget_parts, keep_part, kept_part
-from limbeck.runs.sources import CORPUS_OPTIONS, is_static, open_corpus
+from limbeck.runs.execution.sources import CORPUS_OPTIONS, is_static, open_corpus
 from limbeck.vectors import StaticVectors
 
 MIN_COUNT = 5  #: occurrences that a word needs, as in the paper

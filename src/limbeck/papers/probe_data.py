@@ -16,7 +16,7 @@ from limbeck.papers.text import default_corpus
 from limbeck.probing.finetuning import TaskData, read_task
 from limbeck.probing.labelled import TOO_FEW, Labelled, read_labelled
 from limbeck.probing.splits import Sides, with_sides
-from limbeck.runs.sources import open_corpus
+from limbeck.runs.execution.sources import open_corpus
 from limbeck.seeds import hash_text
 
 #: parts of SemCor in which all content words have a sense; the third has verbs alone

@@ -12,7 +12,7 @@ from limbeck.papers.parts import Row
 from limbeck.probing.names import MANY_PIECES
 from limbeck.probing.result import Outcome, quarters
 from limbeck.probing.splits import TEST
-from limbeck.runs.probing import Probing
+from limbeck.runs.probing.work import Probing
 from limbeck.seeds import hash_ids, hash_text
 
 NEIGHBORS = 6  #: as in the paper's Table 1

@@ -26,10 +26,10 @@ from limbeck.probing.finetuning import FinetuneSettings, TaskData, finetune_mode
 from limbeck.probing.names import AROUND, CONTEXT, WHOLE
 from limbeck.probing.result import Outcome
 from limbeck.probing.settings import ProbeSettings
+from limbeck.runs.execution.folders import RunFolder, holds_run
 from limbeck.runs.finetune import finetune_into
-from limbeck.runs.folder import RunFolder, holds_run
 from limbeck.runs.probe import open_at_every_layer
-from limbeck.runs.probing import Probing
+from limbeck.runs.probing.work import Probing
 from limbeck.seeds import hash_text
 from limbeck.state import write_text
 from limbeck.tables import columns_of, read_csv

@@ -44,8 +44,8 @@ from limbeck.papers.space_data import Data, pair_keys, sizes_of, some_pairs
 from limbeck.papers.space_subjects import NEW, part_of_analysis
 from limbeck.papers.space_wanted import Wanted
 from limbeck.repairs import ClusterRemoval
-from limbeck.runs.local import CLUSTERS
-from limbeck.runs.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
+from limbeck.runs.execution.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
+from limbeck.runs.repairing.local import CLUSTERS
 from limbeck.seeds import generator_for
 from limbeck.stream import TextSource
 

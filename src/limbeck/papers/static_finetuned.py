@@ -16,7 +16,7 @@ from limbeck.evaluation.classifying.result import deviation
 from limbeck.papers.parts import Part, Row
 from limbeck.papers.static_subjects import FINE_TUNED, MEAN, Parent
 from limbeck.papers.static_wanted import Wanted
-from limbeck.runs.sources import open_encoder
+from limbeck.runs.execution.sources import open_encoder
 from limbeck.tables import columns_of
 
 

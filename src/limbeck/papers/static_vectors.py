@@ -25,7 +25,7 @@ from limbeck.papers.static_baselines import BaselineJob, TrainBaseline, TrainedB
 from limbeck.papers.static_subjects import AVERAGE, SENT2VEC
 from limbeck.papers.static_wanted import Wanted
 from limbeck.runs.distill import EVERYTHING, distill, distill_subject, open_subject, settings_of
-from limbeck.runs.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
+from limbeck.runs.execution.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
 from limbeck.stream import Plan, TextSource, survey
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors

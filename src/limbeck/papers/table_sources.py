@@ -25,7 +25,7 @@ from limbeck.encoders.loading import check_model, load_encoder
 from limbeck.encoders.miniatures import is_miniature, miniature_folder
 from limbeck.errors import InputError
 from limbeck.extras import need
-from limbeck.runs.sources import is_static
+from limbeck.runs.execution.sources import is_static
 from limbeck.stream.collected import collect_texts
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.models import find_folder, read_table, read_tokens

@@ -30,7 +30,7 @@ from limbeck.papers.table_similarity import KeptPairs, Scores, keep_pairs, score
 from limbeck.papers.table_sources import EmbeddingTable, open_table
 from limbeck.papers.table_training import Training, find_early, read_training
 from limbeck.repairs import AllButTheTop, Center, ScaledCenter
-from limbeck.runs.presets import PRESETS
+from limbeck.runs.measuring.presets import PRESETS
 from limbeck.seeds import generator_for
 
 #: forms of a table -> what texts call them; the first four are measured, all are scored on word pairs

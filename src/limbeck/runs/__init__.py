@@ -2,7 +2,7 @@
 
 from limbeck.runs.encode import encode
 from limbeck.runs.measure import measure
-from limbeck.runs.results import Measured
-from limbeck.runs.settings import MeasureSettings
+from limbeck.runs.measuring.results import Measured
+from limbeck.runs.measuring.settings import MeasureSettings
 
 __all__ = ["MeasureSettings", "Measured", "encode", "measure"]

@@ -20,11 +20,12 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.parameters import takes
 from limbeck.reporting.training import draw_training
-from limbeck.runs.distill_settings import settings_of
-from limbeck.runs.distill_subject import Subject
-from limbeck.runs.distilling import EVERYTHING, Distillation
-from limbeck.runs.folder import RunFolder
-from limbeck.runs.sources import (
+from limbeck.runs.distilling.settings import settings_of
+from limbeck.runs.distilling.subject import Subject
+from limbeck.runs.distilling.work import EVERYTHING, Distillation
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.input_guard import steady
+from limbeck.runs.execution.sources import (
     CORPUS_OPTIONS,
     READING,
     is_static,
@@ -33,7 +34,6 @@ from limbeck.runs.sources import (
     open_source,
     refuse_options,
 )
-from limbeck.runs.steady import steady
 from limbeck.state import write_text
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
@@ -77,7 +77,7 @@ def distill(
     add_words  words beside those of the text
     vectors    kept vectors in the place of model and corpus
     tasks, data  names or groups of evaluation tasks to score on, and the folder of their files
-    preset     of x2static, see `limbeck.runs.distill_settings.with_preset`
+    preset     of x2static, see `limbeck.runs.distilling.settings.with_preset`
     options    settings of `DistillSettings`, options of the teacher and the text as `limbeck.measure` has them
 
     One result for each method and layer, by name: "best", "average", or with several layers "average-11", "average-12".

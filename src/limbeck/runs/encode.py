@@ -12,10 +12,10 @@ from limbeck.distillation.wordlist import tells_case
 from limbeck.encoded import Encoded
 from limbeck.errors import InputError, choose
 from limbeck.parameters import takes
-from limbeck.runs.folder import RunFolder
-from limbeck.runs.parts import Division, division_of, planned
-from limbeck.runs.sources import READING, open_source
-from limbeck.runs.steady import steady
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.input_guard import steady
+from limbeck.runs.execution.parts import Division, division_of, planned
+from limbeck.runs.execution.sources import READING, open_source
 from limbeck.stream import Choice, Source, run_pass
 from limbeck.stream.checkpoint import PARTS
 from limbeck.stream.run import SHARD_UNITS, identity_of

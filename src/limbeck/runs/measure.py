@@ -16,10 +16,12 @@ from limbeck.accumulators import Accumulator, Moments, Partition
 from limbeck.corpus import Corpus
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.parameters import takes
-from limbeck.runs.explorer import write_explorer
-from limbeck.runs.folder import RunFolder
-from limbeck.runs.parts import Division, division_of, planned
-from limbeck.runs.results import (
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.input_guard import steady
+from limbeck.runs.execution.parts import Division, division_of, planned
+from limbeck.runs.execution.sources import READING, open_source
+from limbeck.runs.measuring.explorer import write_explorer
+from limbeck.runs.measuring.results import (
     Measured,
     basis_of,
     compute,
@@ -29,10 +31,8 @@ from limbeck.runs.results import (
     spectrum_table,
     word_table,
 )
-from limbeck.runs.sample import sample_table
-from limbeck.runs.settings import MeasureSettings, accumulators_for
-from limbeck.runs.sources import READING, open_source
-from limbeck.runs.steady import steady
+from limbeck.runs.measuring.sample import sample_table
+from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
 from limbeck.state import write_text
 from limbeck.stream import Passed, Plan, Source, run_pass
 from limbeck.stream.checkpoint import Checkpoint
@@ -64,7 +64,7 @@ def measure(
     corpus   a path, a Corpus, or a list of sentences (lists of words)
     vectors  kept vectors in the place of model and corpus; or an array (n, d) or (layers, n, d), whose rows have no
              words: what needs words is not defined then
-    part, plan_of, vocabulary  of a run that is to be merged with others, see `limbeck.runs.parts`
+    part, plan_of, vocabulary  of a run that is to be merged with others, see `limbeck.runs.execution.parts`
     options  of the encoder and the pass: device, dtype, layers, pooling, text_unit, batch_tokens, …
 
     >>> import numpy as np

@@ -16,15 +16,15 @@ from limbeck.errors import InputError, UsageError
 from limbeck.extras import need
 from limbeck.parameters import takes
 from limbeck.reporting.page.sections.words import CLOUDS
-from limbeck.runs.explorer import write_explorer
-from limbeck.runs.folder import RunFolder
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.parts import TEXTS, TextPart, save_whole
 from limbeck.runs.measure import account, check_any, write_tables
-from limbeck.runs.merge_vectors import merge_vectors
-from limbeck.runs.merging import Side, check_model, joined_plan, record_in, refuse
-from limbeck.runs.parts import TEXTS, TextPart, save_whole
-from limbeck.runs.results import Measured, compute
-from limbeck.runs.sample import SIZE
-from limbeck.runs.settings import MeasureSettings, accumulators_for
+from limbeck.runs.measuring.explorer import write_explorer
+from limbeck.runs.measuring.results import Measured, compute
+from limbeck.runs.measuring.sample import SIZE
+from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
+from limbeck.runs.merging.sides import Side, check_model, joined_plan, record_in, refuse
+from limbeck.runs.merging.vectors import merge_vectors
 from limbeck.state import load, save, write_text
 from limbeck.stream import Passed, Plan
 from limbeck.stream.checkpoint import PARTS, Part, gaps, merge_into, restored

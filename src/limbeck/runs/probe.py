@@ -19,10 +19,10 @@ from limbeck.probing.result import Probed
 from limbeck.probing.settings import ProbeSettings, tuple_of
 from limbeck.probing.splits import read_lists, with_sides
 from limbeck.reporting.probes import draw_probes
-from limbeck.runs.folder import RunFolder
-from limbeck.runs.probing import Probing
-from limbeck.runs.sources import CORPUS_OPTIONS, READING, is_static, open_corpus, open_encoder, refuse_options
-from limbeck.runs.steady import steady
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.input_guard import steady
+from limbeck.runs.execution.sources import CORPUS_OPTIONS, READING, is_static, open_corpus, open_encoder, refuse_options
+from limbeck.runs.probing.work import Probing
 from limbeck.state import write_text
 from limbeck.stream.workers import Workers
 from limbeck.tables import read_csv, write_csv

@@ -24,15 +24,15 @@ from limbeck.repairs.fitting import fit_matrix, fit_source
 from limbeck.repairs.folders import FOLDER, save_repairs
 from limbeck.repairs.methods import name_of, parse_repair
 from limbeck.repairs.source import RepairedSource
-from limbeck.runs.folder import RunFolder
-from limbeck.runs.frequencies import count_words, read_counts
-from limbeck.runs.local import local_table
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.sources import READING, is_static, open_source, refuse_options
 from limbeck.runs.measure import check_same, measure_source, save, versions
-from limbeck.runs.results import Measured
-from limbeck.runs.settings import MeasureSettings
-from limbeck.runs.sources import READING, is_static, open_source, refuse_options
-from limbeck.runs.space import space_tables
-from limbeck.runs.table import load_table, open_table, save_like
+from limbeck.runs.measuring.results import Measured
+from limbeck.runs.measuring.settings import MeasureSettings
+from limbeck.runs.repairing.frequencies import count_words, read_counts
+from limbeck.runs.repairing.local import local_table
+from limbeck.runs.repairing.space import space_tables
+from limbeck.runs.repairing.tables import load_table, open_table, save_like
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
 from limbeck.state import write_text

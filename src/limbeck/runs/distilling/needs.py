@@ -20,7 +20,7 @@ from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.spelling import bytes_of as spelling_bytes
 from limbeck.distillation.x2static.cache import cache_bytes
 from limbeck.distillation.x2static.settings import Training
-from limbeck.runs.distilling import Distillation
+from limbeck.runs.distilling.work import Distillation
 from limbeck.stream.foretell import Outlook, seconds_a_pass
 from limbeck.stream.progress import clock
 from limbeck.stream.workers import Workers

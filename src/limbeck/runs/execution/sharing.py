@@ -20,12 +20,12 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.units import SENTENCE_BITS, TextUnit, texts_of
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.runs.folder import RunFolder, check_target
-from limbeck.runs.frequencies import EVERY_WORD
-from limbeck.runs.parts import TEXTS, Watched
-from limbeck.runs.plan_jobs import Job
-from limbeck.runs.steady import steady
-from limbeck.runs.views import View, ViewedConsumer, viewed
+from limbeck.runs.execution.folders import RunFolder, check_target
+from limbeck.runs.execution.input_guard import steady
+from limbeck.runs.execution.jobs import Job
+from limbeck.runs.execution.parts import TEXTS, Watched
+from limbeck.runs.execution.views import View, ViewedConsumer, viewed
+from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.seeds import hash_text
 from limbeck.state import save, write_text
 from limbeck.stream import Choice, Consumer, Plan, TextSource, run_pass, survey

@@ -21,7 +21,7 @@ from limbeck.accumulators import (
 from limbeck.accumulators.reservoir import SPILL_BYTES
 from limbeck.errors import UsageError
 from limbeck.parameters import check_fields
-from limbeck.runs.presets import Preset, preset_named
+from limbeck.runs.measuring.presets import Preset, preset_named
 from limbeck.stream import Choice, Plan
 from limbeck.stream.checkpoint import MOST_PARTS
 from limbeck.stream.plan import chosen_by_hash

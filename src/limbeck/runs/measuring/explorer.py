@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from limbeck.accumulators import Accumulator, WordSums
 from limbeck.corpus import Corpus
 from limbeck.reporting.page.sections.words import CLOUDS, INTERESTING, NEIGHBORS, by_interest
-from limbeck.runs.results import Measured
-from limbeck.runs.sample import sentence_texts
+from limbeck.runs.measuring.results import Measured
+from limbeck.runs.measuring.sample import sentence_texts
 from limbeck.tables import write_parquet
 
 CANDIDATES = 5_000  #: most frequent followed words, among which neighbours are looked for

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from limbeck.runs.results import Measured
+from limbeck.runs.measuring.results import Measured
 
 SIZE = 2000  #: occurrences in a picture
 Floats = NDArray[np.float64]

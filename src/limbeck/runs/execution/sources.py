@@ -15,7 +15,7 @@ from limbeck.encoders.preparer import UNITS
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.remote import brought
-from limbeck.runs.given import corpus_in_memory, names_something
+from limbeck.runs.execution.in_memory import corpus_in_memory, names_something
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
 from limbeck.stream.sources import NO_WORDS
@@ -28,7 +28,7 @@ from limbeck.vectors.spacy_folders import is_spacy
 CORPUS_OPTIONS = ("format", "language", "lowercase", "characters", "paragraphs", "columns", "cells", "encoding")
 #: what takes the options of the model and the text, see `limbeck.parameters.takes`
 READING = (
-    "limbeck.runs.sources:open_source", "limbeck.corpus:Corpus", "limbeck.encoders:load_encoder",
+    "limbeck.runs.execution.sources:open_source", "limbeck.corpus:Corpus", "limbeck.encoders:load_encoder",
     "limbeck.encoders:HuggingFaceEncoder", "limbeck.encoders:ElmoEncoder",
 )  # fmt: skip
 DEFAULT_BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
@@ -77,7 +77,7 @@ def open_source(
     corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
     text = open_corpus(corpus, **corpus_options)
     if first_document:
-        from limbeck.runs.parts import LaterDocuments
+        from limbeck.runs.execution.parts import LaterDocuments
 
         text = LaterDocuments(text, first_document)
     encoder = open_encoder(model, units=units or preset_units, batch_tokens=batch_tokens, **options)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.errors import InputError
 from limbeck.record import read_record
-from limbeck.runs.parts import TEXTS, TextPart
+from limbeck.runs.execution.parts import TEXTS, TextPart
 from limbeck.seeds import hash_text
 from limbeck.state import load
 from limbeck.stream import Plan, Shard

@@ -6,7 +6,7 @@ from limbeck.corpus.language import Fit, fit_of_list, function_words, listed, wo
 from limbeck.distillation.best import FRAMES
 from limbeck.distillation.methods import METHODS, in_order, templates_of
 from limbeck.distillation.settings import FRAME, DistillSettings
-from limbeck.runs.distill_subject import Subject
+from limbeck.runs.distilling.subject import Subject
 
 
 def frames_warning(subject: Subject, settings: DistillSettings) -> str:

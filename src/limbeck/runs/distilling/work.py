@@ -34,13 +34,13 @@ from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.runs.distill_completing import Completing
-from limbeck.runs.distill_frames import frames_warning
-from limbeck.runs.distill_subject import Subject, describe
-from limbeck.runs.distill_together import call_others
-from limbeck.runs.distill_words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
-from limbeck.runs.frequencies import EVERY_WORD
+from limbeck.runs.distilling.completing import Completing
+from limbeck.runs.distilling.frames import frames_warning
+from limbeck.runs.distilling.subject import Subject, describe
+from limbeck.runs.distilling.together import call_others
+from limbeck.runs.distilling.words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
 from limbeck.runs.measure import versions
+from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.stream import Choice, Passed, Plan, run_pass, survey
 from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.run import identity_of

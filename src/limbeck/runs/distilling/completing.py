@@ -18,7 +18,7 @@ from limbeck.distillation.rows import Rows
 from limbeck.distillation.wordlist import WordList
 
 if TYPE_CHECKING:
-    from limbeck.runs.distilling import Distillation
+    from limbeck.runs.distilling.work import Distillation
 
 ORIGIN_OF = {"word": "alone"}  #: of methods that never look at the text; of others of these it is the method's name
 

@@ -23,7 +23,7 @@ from limbeck.corpus.offsets import Marks
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.distillation.wordlist import read_word_list
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs.frequencies import EVERY_WORD
+from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.state import State, load, save
 from limbeck.stream import Choice, Plan, Source, survey
 from limbeck.stream.checkpoint import PLAN, Checkpoint, Part

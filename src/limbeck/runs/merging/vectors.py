@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError
-from limbeck.runs.folder import RunFolder
-from limbeck.runs.merging import Side, check_model, joined_plan
-from limbeck.runs.parts import TEXTS
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.parts import TEXTS
+from limbeck.runs.merging.sides import Side, check_model, joined_plan
 from limbeck.state import save
 from limbeck.stream import Plan
 from limbeck.stream.checkpoint import Checkpoint

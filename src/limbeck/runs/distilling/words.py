@@ -10,7 +10,7 @@ from limbeck.distillation.methods import METHODS, NOTHING, in_order, predicts, s
 from limbeck.distillation.predicting import FITTED
 from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import WordList, choose_words, folded, following
-from limbeck.runs.distill_subject import Subject
+from limbeck.runs.distilling.subject import Subject
 from limbeck.stream import Plan
 
 COMPANY = 1000  #: words, the text's own if need be, that a method which compares words is given

@@ -65,7 +65,7 @@ def _is_words(one: Any) -> bool:
 
 
 def _refusing(options: dict[str, Any], idle: Sequence[str], what: str) -> dict[str, Any]:
-    from limbeck.runs.sources import refuse_options
+    from limbeck.runs.execution.sources import refuse_options
 
     refuse_options({name: options[name] for name in idle if name in options}, what)
     return options

@@ -12,7 +12,7 @@ from limbeck.corpus.compression import open_bytes
 from limbeck.encoders.layers import TABLE
 from limbeck.encoders.miniatures import is_miniature, miniature_folder
 from limbeck.encoders.table import table_fingerprint
-from limbeck.runs.sources import is_static
+from limbeck.runs.execution.sources import is_static
 from limbeck.stream import VectorSource
 from limbeck.vectors import OccurrenceVectors, StaticVectors, formats
 from limbeck.vectors.blocks import Block, Identities, block_rows, cut, identities_of

@@ -8,7 +8,7 @@ import torch
 
 from limbeck.measures.isotropy import log10_isotropy_of
 from limbeck.measures.local import local_isotropy, mean_cosine_of
-from limbeck.runs.results import Measured
+from limbeck.runs.measuring.results import Measured
 from limbeck.stream.progress import Progress
 
 CLUSTERS = (0, 1, 3, 6, 9, 20)  #: of Rajaee & Pilehvar (2021, Table 1); 0 is the space as it is

@@ -19,27 +19,27 @@ from limbeck.probing.settings import ProbeSettings
 from limbeck.reporting import draw
 from limbeck.reporting.repairs import draw_repair
 from limbeck.runs.distill import checked, distill_into, words_in
-from limbeck.runs.distill_subject import Subject
-from limbeck.runs.distilling import Distillation
+from limbeck.runs.distilling.subject import Subject
+from limbeck.runs.distilling.work import Distillation
 from limbeck.runs.encode import Keeper, Kept, check_same, encode_source, settings_told, shard_size, writer_for
-from limbeck.runs.folder import RunFolder
+from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.parts import save_whole, texts_beside, with_choice
+from limbeck.runs.execution.sources import is_static
 from limbeck.runs.measure import check_enough, identity_for, measure_source
 from limbeck.runs.measure import check_same as check_measured
 from limbeck.runs.measure import save as save_measured
-from limbeck.runs.parts import save_whole, texts_beside, with_choice
+from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
 from limbeck.runs.probe import EVERY_LAYER, open_probing, probe_into
 from limbeck.runs.repair import BEFORE, RepairSettings, check_complete, repair_subject
 from limbeck.runs.repair import Subject as RepairSubject
-from limbeck.runs.settings import MeasureSettings, accumulators_for
-from limbeck.runs.sources import is_static
-from limbeck.runs.table import load_table
+from limbeck.runs.repairing.tables import load_table
 from limbeck.stream import Choice, Consumer, Plan, TextSource
 from limbeck.stream.checkpoint import Checkpoint, Part
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
 
 if TYPE_CHECKING:
-    from limbeck.runs.plans import Reading
+    from limbeck.runs.execution.sharing import Reading
 
 
 @dataclass

@@ -10,7 +10,7 @@ import torch
 
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import SENTENCE_BITS
-from limbeck.runs.results import Measured
+from limbeck.runs.measuring.results import Measured
 
 SIZE = 2000
 

@@ -13,7 +13,7 @@ from limbeck.distillation.methods import METHODS, own_settings
 from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.x2static.group import Group
 from limbeck.errors import UsageError
-from limbeck.runs.distill_subject import Subject
+from limbeck.runs.distilling.subject import Subject
 from limbeck.stream import Plan
 from limbeck.stream.workers import Workers
 

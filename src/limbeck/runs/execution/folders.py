@@ -34,7 +34,7 @@ from limbeck.places import (
     unfinished_of,
 )
 from limbeck.remote import UrlPath, as_path
-from limbeck.runs.remote import remote_target
+from limbeck.runs.execution.uploads import remote_target
 
 EXISTING = ("fail", "resume", "replace")
 #: files of which every finished run has one, and nothing else is likely to

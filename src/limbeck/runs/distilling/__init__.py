@@ -1,0 +1,1 @@
+"""What a distilling run does between its settings and its vectors."""

@@ -1,0 +1,1 @@
+"""What a measuring run computes and writes."""

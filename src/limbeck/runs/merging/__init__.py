@@ -1,0 +1,1 @@
+"""Which runs belong together, and how kept vectors are joined."""

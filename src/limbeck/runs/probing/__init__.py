@@ -1,0 +1,1 @@
+"""What a probing run does with labelled words."""

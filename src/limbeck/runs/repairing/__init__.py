@@ -1,0 +1,1 @@
+"""What a repairing run computes and writes beside its measures."""
