@@ -24,8 +24,9 @@ from benchmarks import brute_force, text
 from benchmarks.machine import report
 from limbeck.corpus import Corpus, Sentence, Text
 from limbeck.encoded import Encoded
+from limbeck.runs.measure import MeasureSettings
 from limbeck.runs.measuring.results import Measured, compute
-from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
+from limbeck.runs.measuring.sums import accumulators_for
 from limbeck.seeds import generator_for
 from limbeck.stream import Plan, TextSource, run_pass, survey
 

@@ -106,9 +106,11 @@ def in_a_process(model: Path, path: Path, options: argparse.Namespace) -> dict[s
 
 def one_run(model: str, path: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure, in this process, and say what it took."""
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.execute import write
     from limbeck.runs.execution.sources import open_source
-    from limbeck.runs.measure import measure_source, save
-    from limbeck.runs.measuring.settings import MeasureSettings
+    from limbeck.runs.measure import MeasureResult, MeasureSettings
+    from limbeck.runs.measuring.compute import measure_source
 
     if options.trace:
         threading.Thread(target=trace, daemon=True).start()
@@ -123,11 +125,12 @@ def one_run(model: str, path: str, options: argparse.Namespace) -> dict[str, Any
 
     done("loaded")
     with tempfile.TemporaryDirectory(prefix="limbeck-bench-run-") as folder:
-        measured, passed = measure_source(
-            source, settings=settings, checkpoint=Path(folder) / "state", on_plan=lambda plan: done("planned")
-        )
+        context = RunContext(checkpoint=Path(folder) / "state")
+        measured, passed = measure_source(source, settings, context, on_index=lambda index: done("planned"))
         done("measured")
-        save(measured, Path(folder), source=source, settings=settings, passed=passed)
+        texts = source.corpus  # type: ignore[attr-defined]
+        result = MeasureResult.of(measured, passed, source, settings, texts=texts, options={}, facts={})
+        write(result, Path(folder), figures=False)
         done("written")
     plan = passed.plan
     return {

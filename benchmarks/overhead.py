@@ -25,7 +25,7 @@ from limbeck.cli.process import prepare_process
 from limbeck.corpus import Corpus
 
 if TYPE_CHECKING:  # worker processes import this module again: nothing heavy at the top
-    from limbeck.runs.measuring.settings import MeasureSettings
+    from limbeck.runs.measure import MeasureSettings
     from limbeck.stream import Plan, TextSource
     from limbeck.stream.workers import Workers
 
@@ -47,7 +47,8 @@ def main() -> None:
     options = parser.parse_args()
     prepare_process()  # as the command line does, for the bare pass too
 
-    from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
+    from limbeck.runs.measure import MeasureSettings
+    from limbeck.runs.measuring.sums import accumulators_for
     from limbeck.stream import TextSource, run_pass, survey
     from limbeck.stream.workers import Workers
 
@@ -161,7 +162,7 @@ def profile(source: TextSource, shape: dict[str, int], settings: MeasureSettings
     from torch.profiler import ProfilerActivity
     from torch.profiler import profile as watch
 
-    from limbeck.runs.measuring.settings import accumulators_for
+    from limbeck.runs.measuring.sums import accumulators_for
     from limbeck.stream import run_pass
 
     host = cProfile.Profile()

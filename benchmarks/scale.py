@@ -77,7 +77,8 @@ class Passes:
 
     def run(self, file: Path, workers: Any, **options: Any) -> float:
         """Seconds of plan and pass, by a model and a tokeniser that have seen no text yet, as in a command."""
-        from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
+        from limbeck.runs.measure import MeasureSettings
+        from limbeck.runs.measuring.sums import accumulators_for
         from limbeck.stream import TextSource, run_pass
 
         encoder = bert(self.tokenizer, device="cpu", dtype="float32", batch_tokens=2 * BUDGET, **self.shape)

@@ -73,7 +73,7 @@ def steps(plain: Path, options: argparse.Namespace) -> dict[str, Any]:
     words = sum(len(found.words) for found in texts)
     tokenizers = train(corpus, options.vocabulary)
     wordpiece = tokenizers["WordPiece"]
-    plan = plan_of(source_of(corpus, wordpiece))
+    plan = index_of(source_of(corpus, wordpiece))
     pieces = feed(source_of(corpus, wordpiece), plan)
     # each makes its act anew, so that no round profits from what another has met; only the act is timed
     acts: dict[str, Callable[[], Callable[[], object]]] = {}
@@ -82,7 +82,7 @@ def steps(plain: Path, options: argparse.Namespace) -> dict[str, Any]:
     acts["dividing into sentences and words"] = partial(dividing, corpus, raw)
     for name, tokenizer in tokenizers.items():
         acts[f"tokenising and alignment, {name}"] = partial(preparing, tokenizer, texts)
-    acts["planning pass"] = lambda: partial(plan_of, source_of(corpus, wordpiece))
+    acts["planning pass"] = lambda: partial(index_of, source_of(corpus, wordpiece))
     acts["pass that feeds the model, WordPiece"] = lambda: partial(feed, source_of(corpus, wordpiece), plan)
 
     spent: dict[str, list[float]] = {name: [] for name in acts}
@@ -132,7 +132,7 @@ def preparing(tokenizer: Any, texts: list[Text], at_once: int = 2_000) -> Callab
     return lambda: [len(prepare(texts[at : at + at_once]).pieces) for at in range(0, len(texts), at_once)]
 
 
-def plan_of(source: TextSource) -> Plan:
+def index_of(source: TextSource) -> Plan:
     from limbeck.stream import Choice, survey
 
     return survey(source, choice=Choice())

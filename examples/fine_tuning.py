@@ -38,9 +38,9 @@ def main() -> None:
     else:
         before, after = "mini-bert", str(trained())
         text = lb.Corpus.from_sentences(islice(lb.Corpus("sample"), 400, 500))
-    settings = lb.MeasureSettings(min_contexts=3, mev_words=50)
+    settings = {"min_contexts": 3, "mev_words": 50}
     for model, name in ((before, "before"), (after, "after")):
-        lb.measure(model, text, layers="0,12", settings=settings, out=OUT / name, existing="replace")
+        lb.measure(model, text, layers="0,12", **settings, out=OUT / name, existing="replace")
     found = lb.compare(OUT / "before", OUT / "after")
     for sentence in found.sentences()[:3]:
         print(sentence)

@@ -38,7 +38,7 @@ def letters(texts: Sequence) -> list[np.ndarray]:
 def main() -> None:
     encoder = FunctionEncoder(letters, name="letter triples", layers=["letters", "neighbours"])
     lb.testing.check_encoder(encoder)  # raises where a law is broken
-    run = lb.measure(encoder, "sample", settings=lb.MeasureSettings(mev_words=100))
+    run = lb.measure(encoder, "sample", mev_words=100)
     for place, layer in enumerate(run.layers):
         similarity = run["self_similarity"]
         print(f"{layer:12} anisotropy {run['anisotropy'].value[place]:.3f}, ", end="")

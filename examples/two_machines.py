@@ -25,11 +25,11 @@ def main() -> None:
     lines = sample_path().read_text(encoding="utf-8").splitlines(keepends=True)[:100]
     text.write_text("".join(lines), encoding="utf-8")
 
-    settings = lb.MeasureSettings(min_contexts=3, mev_words=20)
+    settings = {"min_contexts": 3, "mev_words": 20}
     for name, part in (("one", "1/2"), ("other", "2/2")):
-        lb.measure("mini-bert", text, layers="0,12", part=part, settings=settings, out=OUT / name, existing="replace")
+        lb.measure("mini-bert", text, layers="0,12", part=part, **settings, out=OUT / name, existing="replace")
     merged = lb.merge(OUT / "one", OUT / "other", out=OUT / "merged", existing="replace")
-    whole = lb.measure("mini-bert", text, layers="0,12", settings=settings)
+    whole = lb.measure("mini-bert", text, layers="0,12", **settings)
     for measure in ("anisotropy", "self_similarity", "mev", "isoscore"):
         here, there = merged[measure].value, whole[measure].value
         told = ", ".join(f"{value:.6f}" for value in here)

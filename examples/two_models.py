@@ -18,9 +18,9 @@ MODELS = ("mini-bert", "mini-gpt2")
 
 def main() -> None:
     text = lb.Corpus.from_sentences(islice(lb.Corpus("sample"), 200))
-    settings = lb.MeasureSettings(min_contexts=3, mev_words=50)
+    settings = {"min_contexts": 3, "mev_words": 50}
     for name in MODELS:
-        run = lb.measure(name, text, layers="0,4,8,12", settings=settings, out=OUT / name, existing="replace")
+        run = lb.measure(name, text, layers="0,4,8,12", **settings, out=OUT / name, existing="replace")
         values = " ".join(f"{value:.3f}" for value in run["self_similarity"].adjusted)
         print(f"{run.name}: self-similarity less anisotropy, layers {', '.join(run.layers)}: {values}")
     draw([OUT / name for name in MODELS], OUT / "figures")

@@ -22,7 +22,6 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
     [
         (lambda: lb.measure("mini-bert", SENTENCES, layer="12"), "layer", "layers"),
         (lambda: lb.measure("mini-bert", SENTENCES, corpora=1), "corpora", "corpus"),
-        (lambda: lb.measure("mini-bert", SENTENCES, min_contexts=3), "min_contexts", "MeasureSettings(min_contexts"),
         (lambda: lb.encode("mini-bert", SENTENCES, out="x", batch_token=8), "batch_token", "batch_tokens"),
         (lambda: lb.distillation.distill("mini-bert", SENTENCES, method="average"), "method", "methods"),
         (lambda: lb.distillation.distill("mini-bert", SENTENCES, min_counts=1), "min_counts", "min_count"),

@@ -41,7 +41,7 @@ BROKEN = {
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     root = tmp_path_factory.mktemp("runs")
     for name in ("one", "two"):
-        lb.measure(one_hot, SENTENCES, settings=lb.MeasureSettings(min_contexts=2), out=root / name)
+        lb.measure(one_hot, SENTENCES, min_contexts=2, out=root / name)
     return root / "one", root / "two"
 
 

@@ -275,32 +275,32 @@ def one_hot(texts: Any) -> list[np.ndarray[Any, Any]]:
     return [np.eye(26)[[ord(word[0]) % 26 for word in text.words]] for text in texts]
 
 
-SETTINGS = lb.MeasureSettings(min_contexts=2)
+SETTINGS = {"min_contexts": 2}
 SENTENCES = [["a", "b", "c"], ["b", "a"], ["c", "a"], ["a", "c", "b"]]
 
 
 def test_a_run_by_url(bucket: str, tmp_path: Path) -> None:
     url = f"{bucket}/runs/one"
-    measured = lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url)
+    measured = lb.measure(one_hot, SENTENCES, **SETTINGS, out=url)
     names = remote.names_in(url)
     assert {"run.json", "layers.csv"} <= set(names)
     assert UPLOADING not in names
     target = remote_target(url, ("run.json", "vectors.json"))
     assert target is not None
     assert not target.place.exists(), "nothing is left here"
-    lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=tmp_path / "here")
+    lb.measure(one_hot, SENTENCES, **SETTINGS, out=tmp_path / "here")
     here = {p.relative_to(tmp_path / "here").as_posix() for p in (tmp_path / "here").rglob("*") if p.is_file()}
     assert set(names) == here
     with pytest.raises(LimbeckError, match="it already holds a run"):
-        lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url)
-    again = lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url, existing="resume")
+        lb.measure(one_hot, SENTENCES, **SETTINGS, out=url)
+    again = lb.measure(one_hot, SENTENCES, **SETTINGS, out=url, existing="resume")
     assert again["self_similarity"].value == pytest.approx(measured["self_similarity"].value)
     upload(f"{url}/old.txt", b"somebody's own")
-    lb.measure(one_hot, SENTENCES[:3], settings=SETTINGS, out=url, existing="replace")
+    lb.measure(one_hot, SENTENCES[:3], **SETTINGS, out=url, existing="replace")
     assert set(remote.names_in(url)) == {*here, "old.txt"}, "it is none of limbeck's"
     upload(f"{bucket}/mine/notes.txt", b"mine")
     with pytest.raises(LimbeckError, match="no run of limbeck"):
-        lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=f"{bucket}/mine", existing="replace")
+        lb.measure(one_hot, SENTENCES, **SETTINGS, out=f"{bucket}/mine", existing="replace")
     assert remote.names_in(f"{bucket}/mine") == ["notes.txt"]
 
 
@@ -315,13 +315,13 @@ def test_an_upload_that_broke_off_goes_on(bucket: str, monkeypatch: pytest.Monke
         real(local, to)
 
     monkeypatch.setattr("limbeck.runs.execution.uploads.put", breaks)
-    with pytest.raises(LimbeckError, match=r"unplugged.*The run is whole in .*--existing resume uploads it"):
-        lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url)
+    with pytest.raises(LimbeckError, match=r"unplugged.*The run is whole in .*existing='resume' uploads it"):
+        lb.measure(one_hot, SENTENCES, **SETTINGS, out=url)
     assert "run.json" not in remote.names_in(url), "half a run must not pass for one"
     monkeypatch.setattr("limbeck.runs.execution.uploads.put", real)
     with pytest.raises(LimbeckError, match="could not be uploaded is kept in"):
-        lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url)
-    lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=url, existing="resume")
+        lb.measure(one_hot, SENTENCES, **SETTINGS, out=url)
+    lb.measure(one_hot, SENTENCES, **SETTINGS, out=url, existing="resume")
     assert "run.json" in remote.names_in(url)
     assert UPLOADING not in remote.names_in(url)
 
@@ -390,6 +390,6 @@ def test_a_text_by_url_that_does_not_stay(bucket: str, tmp_path: Path, what: str
         return one_hot(texts)
 
     with pytest.raises(InputError, match=rf"{bucket}/t\.jsonl: .*this file has {what}"):
-        lb.measure(meddling, f"{bucket}/t.jsonl", settings=SETTINGS, out=tmp_path / "out")
+        lb.measure(meddling, f"{bucket}/t.jsonl", **SETTINGS, out=tmp_path / "out")
     again = "fail" if what == "changed" else "replace"  # of two versions of a text nothing is left in the way
-    lb.measure(one_hot, SENTENCES, settings=SETTINGS, out=tmp_path / "out", existing=again)
+    lb.measure(one_hot, SENTENCES, **SETTINGS, out=tmp_path / "out", existing=again)

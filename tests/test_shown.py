@@ -62,7 +62,7 @@ def measured() -> Any:
 
     encoder = FunctionEncoder(made, name=EVIL, layers=["0", "1"])
     texts = [[a, EVIL, b] for a in "abcd" for b in "efgh"]
-    return lb.measure(encoder, texts, settings=lb.MeasureSettings(min_contexts=2))
+    return lb.measure(encoder, texts, min_contexts=2)
 
 
 def results() -> list[Any]:
@@ -110,7 +110,7 @@ def test_layers_of_a_run_go_by_their_names() -> None:
         return [np.random.default_rng(len(text.words)).normal(size=(2, len(text.words), 4)) for text in texts]
 
     encoder = FunctionEncoder(made, name="m", layers=["4", "12"])
-    run = lb.measure(encoder, [[a, b] for a in "abc" for b in "def"], settings=lb.MeasureSettings(min_contexts=2))
+    run = lb.measure(encoder, [[a, b] for a in "abc" for b in "def"], min_contexts=2)
     assert run["anisotropy"].columns()["layer"] == ["4", "12"]
     assert list(run.words("self_similarity").columns()) == ["word", "n", "layer_4", "layer_12"]
     assert ">12</text>" in run["anisotropy"]._repr_html_()

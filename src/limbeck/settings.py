@@ -42,6 +42,7 @@ def option(
     metavar: str = "",
     suggestions: Names = (),
     files: bool = False,
+    paths: bool = False,
     separator: str = "",
     repeat: bool = False,
     common: bool = False,
@@ -55,6 +56,7 @@ def option(
     minimum, above, maximum, below   bounds of a number: at least, more than, at most, less than
     suggestions                      names for completion, where others are possible too; choices are a `Literal`
     files                            whether completion offers files
+    paths                            whether the command line takes several words, each a path though it looks like text
     separator                        of a tuple: between values in one word of the command line, instead of blanks
     repeat                           of a tuple: the option is given once for each value
     common                           whether `--help` lists it among the options that nearly everybody needs
@@ -87,6 +89,7 @@ class Option:
     metavar: str
     suggestions: Names
     files: bool
+    paths: bool
     separator: str
     repeat: bool
     common: bool
@@ -129,8 +132,8 @@ class Option:
             self._refuse(f"must be {KINDS[self.type]}, got {shown(value)}")
         if self.choices and found not in self.choices:
             near = get_close_matches(str(found), self.choices, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            self._refuse(f"must be one of {', '.join(self.choices)}, got {shown(value)}{hint}", code="unknown_choice")
+            hint = f", did you mean {near[0]!r}?" if near else ""
+            self._refuse(f"must be one of {', '.join(self.choices)}; got {shown(value)}{hint}", code="unknown_choice")
         if isinstance(found, int | float) and not isinstance(found, bool):
             for bound, holds, what in (
                 (self.minimum, self.minimum is None or found >= self.minimum, "at least"),

@@ -120,7 +120,7 @@ def test_typical_tokens():
 @pytest.mark.parametrize("k", [1, 131])
 def test_wrong_numbers_of_clusters(k):
     x, tokens = made(shared=False)
-    with pytest.raises(LimbeckError, match="--clusters"):
+    with pytest.raises(LimbeckError, match="clusters"):
         clusters(x, tokens, k=k, spaces=BASELINE)
 
 

@@ -51,7 +51,7 @@ def test_a_zero_vector_has_no_direction(x):
 
 @pytest.mark.parametrize("wrong", [0, 150])
 def test_too_many_neighbours(x, wrong):
-    with pytest.raises(UsageError, match="--neighbors"):
+    with pytest.raises(UsageError, match="neighbors"):
         neighbors.nearest(x, neighbors=wrong)
 
 

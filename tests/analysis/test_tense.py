@@ -117,9 +117,9 @@ def test_what_is_lacking_is_told(lexicon, tmp_path):
     with pytest.raises(InputError, match="labels none"):
         find_verbs(Corpus.from_sentences([["a", "b"]]))
     corpus = semcor([("walk", "walk", "2:38:00::", 1), ("walked", "walk", "2:41:00::", 2)], tmp_path)
-    with pytest.raises(LimbeckError, match="--data"):
+    with pytest.raises(LimbeckError, match="data"):
         find_verbs(corpus)
-    with pytest.raises(LimbeckError, match="--min-occurrences"):
+    with pytest.raises(LimbeckError, match="min_occurrences"):
         find_verbs(corpus, lexicon)
 
 

@@ -100,12 +100,12 @@ def test_help_names_every_option_with_its_default(run: Run) -> None:
         (["encode", "--out", "x", "--model", "m"], "--model and --corpus are needed."),
         (["measure", "--model", "m", "--corpus", "c"], "--out"),
         (["measure", "--model", "m", "--corpus", "c", "--vectors", "v", "--out", "x"], "give one or the other"),
-        (["measure", "--vectors", "v", "--layers", "1", "--lowercase", "--out", "x"], "--layers, --lowercase comes"),
+        (["measure", "--vectors", "v", "--layers", "1", "--lowercase", "--out", "x"], "--layers, --lowercase"),
         (["measure", "--vectors", "v", "--preset", "realeased", "--out", "x"], "did you mean 'released'"),
         (["measure", "--vectors", "v", "--existing", "resum", "--out", "x"], "did you mean 'resume'"),
         (["measure", "--vectors", "v", "--points", "0", "--out", "x"], "must be at least 1"),
         (["measure", "--vectors", "v", "--points", "many", "--out", "x"], "must be a whole number"),
-        (["measure", "--vectors", "v", "--mev-words", "-1", "--out", "x"], "must not be negative"),
+        (["measure", "--vectors", "v", "--mev-words", "-1", "--out", "x"], "must be at least 0"),
         (["measure", "--model", "m", "m", "--corpus", "c", "--out", "x"], "each model must be given once"),
     ],
 )  # fmt: skip
@@ -452,7 +452,7 @@ def test_words_that_static_vectors_lack(run: Run, text: Path, tmp_path: Path) ->
     assert status == 1
     assert "not in the table of vectors" in err
     status, _, err = run("measure", "--model", static, *given, "--layers", "0", "--existing", "replace")
-    assert (status, err) == (2, "limbeck: layers cannot be chosen for static vectors: leave it out.\n")
+    assert (status, err) == (2, "limbeck: --layers cannot be chosen for static vectors: omit it.\n")
     assert left(tmp_path) == ["static.txt"]
 
 

@@ -167,7 +167,7 @@ def test_layers_are_matched(a: list[str], b: list[str], pairs: list[str]) -> Non
 
 
 def test_layers_that_cannot_be_matched() -> None:
-    with pytest.raises(UsageError, match="--layers A:B"):
+    with pytest.raises(UsageError, match="layers A:B"):
         match_layers(["letters", "words"], ["0", "1"])
     assert layer_pairs("letters:0, words:1", ["letters", "words"], ["0", "1"]) == [("letters", "0"), ("words", "1")]
     with pytest.raises(UsageError, match=r"\(0, 1\), got '7'"):

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from limbeck.cli.measure import folders_of
 
 from limbeck.cli import main
-from limbeck.cli.measure import folders_of
 from limbeck.encoders import miniatures
 from limbeck.encoders.miniatures import MINIATURES, miniature_folder
 

@@ -112,7 +112,7 @@ def test_choices(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     with pytest.raises(UsageError, match="did you mean 'conllu'"):
         Corpus(tmp_path / "a.txt", format="conll")
-    with pytest.raises(UsageError, match="--paragraphs"):
+    with pytest.raises(UsageError, match="paragraphs"):
         Corpus(tmp_path / "a.txt", paragraphs="pages")
     with pytest.raises(UsageError, match="The language"):
         Corpus(tmp_path / "a.txt", language="qq")

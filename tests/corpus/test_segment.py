@@ -110,7 +110,7 @@ def test_languages() -> None:
     assert check_language("en-US") == check_language("English") == "en"
     with pytest.raises(UsageError, match="did you mean 'en'"):
         check_language("eng")
-    with pytest.raises(UsageError, match="--units characters"):
+    with pytest.raises(UsageError, match="units characters"):
         check_language("km")
     assert sentences("한국어 문장. 다음 문장.", "ko")
 
@@ -121,5 +121,5 @@ def test_languages() -> None:
 def test_languages_without_blanks_name_their_package(language: str, package: str) -> None:
     if segment.importlib.util.find_spec(package):
         pytest.skip(f"{package} is installed")
-    with pytest.raises(MissingExtra, match=rf"limbeck\[{language}\].*{package}.*--units characters"):
+    with pytest.raises(MissingExtra, match=rf"limbeck\[{language}\].*{package}.*units characters"):
         splitter_for(language)

@@ -26,7 +26,7 @@ LAW = ["verdict", "plea", "juror", "statute", "bench", "writ", "oath", "tort"]
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=10**9)
 
 
-def plan_of(corpus: Corpus, choice: Choice = EVERYTHING) -> Plan:
+def index_of(corpus: Corpus, choice: Choice = EVERYTHING) -> Plan:
     return make_plan(Survey(corpus, "sentence")(Pool()), choice=choice, shard_units=10**6)
 
 
@@ -44,7 +44,7 @@ def cosine(a: Any, b: Any) -> float:
 @pytest.mark.parametrize("method", BASELINES)
 def test_words_that_meet_are_near(method: str) -> None:
     corpus = Corpus.from_sentences(halves())
-    plan = plan_of(corpus)
+    plan = index_of(corpus)
     made = train_baseline(method, corpus, plan, Settings(dim=12, epochs=30, subsampling=1.0, window=5))
     words = plan.vocabulary.words
     assert made.matrix.shape == (16, 12)
@@ -59,7 +59,7 @@ def test_words_that_meet_are_near(method: str) -> None:
 @pytest.mark.parametrize("method", BASELINES)
 def test_equal_seeds_give_equal_vectors(method: str) -> None:
     corpus = Corpus.from_sentences(halves(60))
-    plan = plan_of(corpus)
+    plan = index_of(corpus)
     first, second = (train_baseline(method, corpus, plan, SMALL).matrix for _ in range(2))
     other = train_baseline(method, corpus, plan, Settings(**{**vars(SMALL), "seed": 1})).matrix
     np.testing.assert_array_equal(first, second)
@@ -70,7 +70,7 @@ def test_what_gensim_reads_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sentence once an epoch, in order, words as the plan has them, others and duplicates left out."""
     sentences = [["The", "cat", "sat"], ["the", "dog", "rare"], ["The", "cat", "sat"], ["a", "cat"], ["rare2"]]
     corpus = Corpus.from_sentences(sentences, lowercase=True)
-    plan = plan_of(corpus)
+    plan = index_of(corpus)
     kept = FoldedVocabulary(["cat", "the", "sat", "dog", "a"], [2, 2, 1, 1, 1], [2, 2, 1, 1, 1])
     plan = Plan(**{**vars(plan), "vocabulary": kept})
     read: list[list[str]] = []
@@ -107,7 +107,7 @@ def test_what_gensim_reads_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_long_sentence_is_read_to_its_end() -> None:
     """gensim takes 10,000 words of a sentence and drops the rest without a word."""
     corpus = Corpus.from_sentences([["early"] * 10_000 + ["late", "later"] * 300])
-    plan = plan_of(corpus)
+    plan = index_of(corpus)
     made = train_baseline("skipgram", corpus, plan, Settings(dim=8, epochs=20, subsampling=1.0))
     rows = dict(zip(plan.vocabulary.words, made.matrix, strict=True))
     untouched = 1.0 / 8  # a row that was never trained is within ±1/d of zero in every coordinate
@@ -116,7 +116,7 @@ def test_a_long_sentence_is_read_to_its_end() -> None:
 
 def test_a_word_the_text_lacks_has_its_ngrams_mean() -> None:
     corpus = Corpus.from_sentences(halves(100))
-    plan = plan_of(corpus)
+    plan = index_of(corpus)
     own = plan.vocabulary
     more = type(own)([*own.words, "seaweed", "qz"], [*own.counts, 0, 0], [*own.contexts, 0, 0])
     plan = Plan(**{**vars(plan), "vocabulary": more})
@@ -172,7 +172,7 @@ def test_the_papers_grid() -> None:
 
 def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     corpus = Corpus.from_sentences(halves(10))
-    plan = plan_of(corpus)
+    plan = index_of(corpus)
     with pytest.raises(UsageError, match="skipgram"):
         train_baseline("skipgrams", corpus, plan, SMALL)
     with pytest.raises(UsageError, match="dim"):

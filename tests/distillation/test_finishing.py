@@ -56,7 +56,7 @@ def test_fewer_dimensions(teacher: HuggingFaceEncoder):
         made.vectors.matrix @ made.vectors.matrix.T, (u * s)[:, :5] @ (u * s)[:, :5].T, atol=1e-3
     )
     assert made.vectors.dim == 5
-    with pytest.raises(UsageError, match="--dim must be at most the 16 dimensions that average has"):
+    with pytest.raises(UsageError, match="dim must be at most the 16 dimensions that average has"):
         distilled(teacher, dim=17)
     with pytest.raises(LimbeckError, match="16 principal components need more than 16 words; there are 4"):
         lb.distillation.distill(teacher, text(), words=["the", "river", "rose", "and"], dim=16)

@@ -58,7 +58,7 @@ def test_commands_of_one_process_are_refused_in_a_line(tmp_path: Path, capsys: p
     assert len(said) == 1
     assert "`limbeck measure` is for one: leave torchrun out." in said[0]
     with (
-        pytest.raises(UsageError, match="a GPU of its own; got --device cuda:1"),
+        pytest.raises(UsageError, match="a GPU of its own; got device cuda:1"),
         joined(Launch(1, 2), Namespace(device="cuda:1")),
     ):
         pass

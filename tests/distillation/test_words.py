@@ -231,13 +231,13 @@ def test_what_kept_vectors_cannot_give_is_refused_before_they_are_read(tmp_path:
     monkeypatch.setattr("limbeck.runs.distilling.work.run_pass", _never)
     for methods in ("average", "average,x2static"):
         with pytest.raises(
-            UsageError, match="text lacks 1 word, such as 'zebra': --unseen drop leaves these out"
+            UsageError, match="text lacks 1 word, such as 'zebra': unseen drop leaves these out"
         ) as told:
             lb.distillation.distill(**kept, words=["lamp", "zebra"], methods=methods)
         assert not hasattr(told.value, "__notes__")  # there is nothing to go on from
     monkeypatch.setattr("limbeck.runs.distilling.work.survey", _never)
     for methods, how in (("word", {}), ("best", {}), ("x2static", {"start": "frame"})):
-        with pytest.raises(UsageError, match=f"--method {methods} reads words with the teacher.*such as average"):
+        with pytest.raises(UsageError, match=f"method {methods} reads words with the teacher.*such as average"):
             lb.distillation.distill(**kept, methods=methods, **how)
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
@@ -248,7 +248,7 @@ def _never(*_: Any, **__: Any) -> None:
 
 def test_shares_of_no_text_are_refused_before_words_are_read(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(HuggingFaceEncoder, "forward", _never)
-    with pytest.raises(UsageError, match="--weighting sif needs counts of words: give a --corpus"):
+    with pytest.raises(UsageError, match="weighting sif needs counts of words: give a corpus"):
         lb.distillation.distill(tiny(), words=["lamp"], methods="frame", weighting="sif")
 
 

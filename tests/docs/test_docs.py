@@ -229,8 +229,8 @@ def test_measures_page_has_every_measure_with_its_facts() -> None:
     def made(texts: Any) -> list[Any]:
         return [np.random.default_rng(text.identity % 2**32).normal(size=(len(text.words), 4)) for text in texts]
 
-    run = lb.measure(made, [[a, b, "c"] for a in "abcdef" for b in "abcd"], settings=lb.MeasureSettings(min_contexts=2))
-    assert list(run.results) == generate.names()
+    run = lb.measure(made, [[a, b, "c"] for a in "abcdef" for b in "abcd"], min_contexts=2)
+    assert list(run.measures) == generate.names()
     for entry in generate.ENTRIES:
         assert generate.formula_of(entry), entry.name
         assert generate.found(generate.RANGE, entry.docs), entry.name

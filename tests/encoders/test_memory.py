@@ -105,7 +105,7 @@ def test_one_text_without_room_is_told_with_its_length() -> None:
     long = text("the river rose and fell in the old house by the sand " * 4, index=1)
     batch = encoder.prepare([text("the river"), long])
     pieces = len(encoder.prepare([long]).pieces)
-    with pytest.raises(LimbeckError, match=rf"a text of {pieces} pieces .* even alone: lower --batch-tokens or"):
+    with pytest.raises(LimbeckError, match=rf"a text of {pieces} pieces .* even alone: lower batch_tokens or"):
         list(read_parts(encoder, batch))
     carrying = made(20)
     carrying.carries_state = True

@@ -57,7 +57,7 @@ class MadeRun:
             "layers": layers,
             "settings": {"preset": "corrected", "min_contexts": 5},
             "source": {"encoder_settings": READS[self.family], "corpus": {"paths": ["a/text.txt"], "language": "en"}},
-            "counts": {"words": 100, "texts": 20, "followed_words": len(self.words)},
+            "counts": {"words": 100, "texts": 20, "tracked_words": len(self.words)},
         }
         (folder / "run.json").write_text(json.dumps(account), encoding="utf-8")
         write_csv(folder / "layers.csv", self._layers(layers))

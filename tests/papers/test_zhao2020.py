@@ -499,7 +499,7 @@ def test_fewer_words_are_whole_words(tmp_path: Path) -> None:
     rare = fewer_words(labelled, 21, min_words=11)
     assert len(rare.classes) == 1
     assert set(rare.kind.tolist()) == {0}
-    with pytest.raises(InputError, match="--max-combinations"):
+    with pytest.raises(InputError, match="max_combinations"):
         fewer_words(labelled, 5, min_words=6)
 
 
@@ -512,7 +512,7 @@ def test_what_is_probed_for(tmp_path: Path) -> None:
     assert ([Path(path).name for path in paths], name, classes, least) == (
         ["brown1", "brown2"], "SemCor", ("noun.*",), 150
     )  # fmt: skip
-    with pytest.raises(InputError, match="--data must be a folder"):
+    with pytest.raises(InputError, match="data must be a folder"):
         semcor_in(tmp_path / "nowhere")
     tasks, missing = find_tasks(tmp_path, ("pos", "mrpc"), seed=0)
     assert not tasks

@@ -149,7 +149,7 @@ def test_probes_are_kept(rows: Rows, dev: Rows, tmp_path: Path):
 def test_a_loss_that_is_no_number_is_told(rows: Rows, dev: Rows, where: str, value: float):
     part = {"train": rows, "dev": dev}[where]
     part.features[3, 1, 2] = value
-    with pytest.raises(InputError, match=r"in epoch 1 it is none at 1 of 3 layers: lower --learning-rate"):
+    with pytest.raises(InputError, match=r"in epoch 1 it is none at 1 of 3 layers: lower learning_rate"):
         train(rows, dev, names=CLASSES, settings=Training(hidden=4, epochs=2))
 
 

@@ -164,7 +164,7 @@ def test_small_and_unwanted_classes_are_left_out_and_counted(tmp_path: Path):
     assert found.left_out == {"of a class that is not asked for": 4}
     with pytest.raises(InputError, match="must name classes of the data; got x, and they have c0, c1, food"):
         read_labelled(corpus, min_words=1, classes=("x",))
-    with pytest.raises(InputError, match="--words-by form"):
+    with pytest.raises(InputError, match="words_by form"):
         read_labelled(corpus, min_words=1, words="lemma")
 
 

@@ -282,7 +282,7 @@ def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.
         assert told_ in error
         assert len(error.strip().splitlines()) == 1
         assert not (tmp_path / "x").exists()
-    with pytest.raises(UsageError, match="--model and --data"):
+    with pytest.raises(UsageError, match="model and data"):
         main(["probe", "--out", str(tmp_path / "x"), "--debug"])
     with pytest.raises(InputError, match="every side"):
         lb.probing.probe(told, data, dev=0.0)

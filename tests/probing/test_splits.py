@@ -130,7 +130,7 @@ def test_a_list_needs_the_other(tmp_path: Path):
     assert read_lists(None, None) is None
     assert read_lists(tmp_path / "words.txt", tmp_path / "words.txt") == {"train": ["tea"], "test": ["tea"]}
     for one in ((tmp_path / "words.txt", None), (None, tmp_path / "words.txt")):
-        with pytest.raises(UsageError, match="give --train-words and --test-words"):
+        with pytest.raises(UsageError, match="give train_words and test_words"):
             read_lists(*one)
 
 

@@ -212,9 +212,9 @@ def test_every_method_by_its_name() -> None:
     assert np.isfinite(chain.fit_transform(x)).all()
     with pytest.raises(UsageError, match="did you mean 'center'"):
         parse_repair("centre")
-    with pytest.raises(UsageError, match="--method whiten takes no parameters; got 'clusters=3'"):
+    with pytest.raises(UsageError, match="method whiten takes no parameters; got 'clusters=3'"):
         parse_repair("center+whiten:clusters=3", option="--method")
-    with pytest.raises(UsageError, match="--method must be one of"):
+    with pytest.raises(UsageError, match="method must be one of"):
         parse_repair("", option="--method")
 
 

@@ -21,6 +21,7 @@ from limbeck.errors import InputError, LimbeckError
 from limbeck.repairs import AllButTheTop, Center, ClusterRemoval, RepairedSource, Standardize, Whitening
 from limbeck.repairs.folders import save_repairs
 from limbeck.repairs.source import LOST
+from limbeck.runs.execution.sources import open_source
 from limbeck.stream import Source, TextSource, run_pass
 from limbeck.stream.collected import collect
 
@@ -61,7 +62,7 @@ def test_one_repair_for_every_layer(vectors: torch.Tensor) -> None:
 
 def test_kept_vectors_too(tmp_path: Path, repairs: dict[str, Any]) -> None:
     lb.encode(OwnEncoder(), MADE, out=tmp_path / "kept", keep="float32")
-    kept: Source = lb.runs.sources.open_source(vectors=tmp_path / "kept")
+    kept: Source = open_source(vectors=tmp_path / "kept")
     plain, found = collect(kept), collect(RepairedSource(kept, repairs))
     for place, layer in enumerate(LAYERS):
         wanted = repairs[layer].transform(plain.vectors[place].numpy())
@@ -179,11 +180,11 @@ def test_a_repair_of_one_file_of_vectors_is_not_for_another_of_its_name(tmp_path
     run = limbeck.runs.repair.repair(tmp_path / "one" / "v.txt", method="center", out=tmp_path / "run")
     assert run.n == 30
     text = [words[:10], words[10:20], words[20:]]
-    settings = lb.MeasureSettings(min_contexts=1)
-    lb.measure(tmp_path / "one" / "v.txt", text, repair=tmp_path / "run", settings=settings)
+    settings = {"min_contexts": 1}
+    lb.measure(tmp_path / "one" / "v.txt", text, repair=tmp_path / "run", **settings)
     for other in (tmp_path / "two" / "v.txt", tmp_path / "run" / "vectors" / "v.txt"):  # the second would be twice
         with pytest.raises(InputError, match="another model of that name"):
-            lb.measure(other, text, repair=tmp_path / "run", settings=settings)
+            lb.measure(other, text, repair=tmp_path / "run", **settings)
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path, repairs: dict[str, Any]) -> None:
@@ -203,11 +204,11 @@ def test_folders_that_cannot_be_used(tmp_path: Path, repairs: dict[str, Any]) ->
 
 def test_measure_and_encode_take_a_repair(tmp_path: Path, vectors: torch.Tensor, repairs: dict[str, Any]) -> None:
     save_repairs(tmp_path / "repairs", repairs, about={"model": "own"})
-    settings = lb.MeasureSettings(min_contexts=2)
-    run = lb.measure(OwnEncoder(), MADE, repair=tmp_path / "repairs", settings=settings)
+    settings = {"min_contexts": 2}
+    run = lb.measure(OwnEncoder(), MADE, repair=tmp_path / "repairs", **settings)
     assert run.name.startswith("own + ")
     lb.encode(OwnEncoder(), MADE, repair=repairs, out=tmp_path / "kept", keep="float32")
-    again = lb.measure(vectors=tmp_path / "kept", settings=settings)
+    again = lb.measure(vectors=tmp_path / "kept", **settings)
     texts = collect(source(), deduplicate=True)
     for place, layer in enumerate(LAYERS):
         wanted = lb.measures.isoscore(repairs[layer].transform(texts.vectors[place].numpy())).value

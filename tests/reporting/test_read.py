@@ -11,7 +11,7 @@ import pytest
 
 from limbeck.errors import InputError, LimbeckError
 from limbeck.reporting.read import MEASURES, place, read_run, read_runs
-from limbeck.runs import MeasureSettings, measure
+from limbeck.runs.measure import measure
 
 Writer = Callable[..., Path]
 
@@ -34,14 +34,14 @@ def test_what_measure_writes_can_be_read(tmp_path: Path) -> None:
     measured = measure(
         lambda texts: [np.eye(3)[[ord(word[0]) % 3 for word in text.words]] for text in texts],
         sentences,
-        settings=MeasureSettings(min_contexts=2),
+        min_contexts=2,
         out=tmp_path / "run",
     )
     run = read_run(tmp_path / "run")
     for name in MEASURES:
         np.testing.assert_array_equal(run.column(name), np.atleast_1d(measured[name].value))
-    np.testing.assert_array_equal(run.spectra, measured.spectrum.centered)
-    np.testing.assert_array_equal(run.shares, measured.dimensions["share"])
+    np.testing.assert_array_equal(run.spectra, np.reshape(measured.tables["spectra"]["centered"], (1, -1)))
+    np.testing.assert_array_equal(run.shares, np.reshape(measured.tables["dimensions"]["share"], (1, -1)))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from limbeck.reporting.differences import compare
 from limbeck.reporting.page.folders import Folder
 from limbeck.reporting.page.sections.words import read_followed
 from limbeck.reporting.serving.words import WordTable
-from limbeck.runs import Measured, MeasureSettings
+from limbeck.runs.execution.parts import read_vocabulary
 from limbeck.tables import read_csv
 
 #: a decoder leaves the first position out: of "They" one occurrence is left, of "The" two in one text, of "it" two
@@ -41,28 +41,28 @@ def expected(least: int) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Measured]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, lb.MeasureResult]:
     out = tmp_path_factory.mktemp("runs") / "run"
     encoder = HuggingFaceEncoder(
         tiny_models.model("gpt2"), tiny_models.tokenizer("byte-level"), name="tiny", device="cpu"
     )
-    return out, lb.measure(encoder, TEXTS, out=out, settings=MeasureSettings(min_contexts=3))
+    return out, lb.measure(encoder, TEXTS, out=out, min_contexts=3, figures=False)
 
 
-def test_words_that_the_text_has_and_the_vectors_lack_do_not_count(run: tuple[Path, Measured]) -> None:
+def test_words_that_the_text_has_and_the_vectors_lack_do_not_count(run: tuple[Path, lb.MeasureResult]) -> None:
     folder, measured = run
     wanted = expected(3)
-    followed = set(measured.plan.vocabulary.words)
-    assert {"They", "The"} == followed - wanted  # they have the contexts, but not two with a vector
+    tracked = set(read_vocabulary(folder))
+    assert {"They", "The"} == tracked - wanted  # they have the contexts, but not two with a vector
     assert "it" in wanted
-    assert measured.words().counts[measured.plan.vocabulary.words.index("it")] == 2
+    assert measured.words().counts[measured.words().words.index("it")] == 2
     table = parquet.read_table(folder / "words.parquet").to_pydict()
     assert set(table["word"]) == wanted
     assert np.isfinite(table["self_similarity"]).all()
     assert min(table["contexts"]) >= 3
-    assert json.loads((folder / "run.json").read_text())["counts"]["followed_words"] == len(wanted)
-    assert {word for word in followed if np.isfinite(measured.words("mev")[word]).any()} == wanted
-    assert {word for word in followed if np.isfinite(measured.words()[word]).any()} == wanted
+    assert json.loads((folder / "run.json").read_text())["counts"]["tracked_words"] == len(wanted)
+    assert set(measured.words("mev").words) == set(measured.words().words) == wanted
+    assert np.isfinite(measured.words("mev").values).any(axis=0).all()
     bands = read_csv(folder / "frequency.csv")
     layers = bands["layer"].count(bands["layer"][0])
     assert sum(int(count) for count in bands["words"][:layers]) == len(wanted)
@@ -70,7 +70,7 @@ def test_words_that_the_text_has_and_the_vectors_lack_do_not_count(run: tuple[Pa
     assert set(near["word"]) | set(near["neighbor"]) <= wanted
 
 
-def test_measure_compare_and_report_tell_the_same_numbers(run: tuple[Path, Measured]) -> None:
+def test_measure_compare_and_report_tell_the_same_numbers(run: tuple[Path, lb.MeasureResult]) -> None:
     folder, measured = run
     rows: dict[tuple[str, str], Any] = {}
     told = read_csv(folder / "layers.csv")

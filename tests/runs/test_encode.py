@@ -14,12 +14,11 @@ from made import LAYERS, OwnEncoder, contextual, sentences
 import limbeck as lb
 from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs import Measured, MeasureSettings
 from limbeck.runs.encode import encode
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)
-SETTINGS = MeasureSettings(min_contexts=3, max_contexts=1000)
+SETTINGS = {"min_contexts": 3, "max_contexts": 1000}
 
 
 def tiny(layers: str = "0-2", **settings: Any) -> HuggingFaceEncoder:
@@ -29,13 +28,11 @@ def tiny(layers: str = "0-2", **settings: Any) -> HuggingFaceEncoder:
     return HuggingFaceEncoder(model, tokenizer, name="tiny", device="cpu", layers=layers, **settings)
 
 
-def alike(a: Measured, b: Measured, *, tolerance: float) -> None:
+def alike(a: lb.MeasureResult, b: lb.MeasureResult, *, tolerance: float) -> None:
     assert a.layers == b.layers
-    assert a.plan.vocabulary.words == b.plan.vocabulary.words
-    assert a.plan.vocabulary.contexts.tolist() == b.plan.vocabulary.contexts.tolist()
-    assert a.kept_words == b.kept_words
-    assert sorted(a.points.hashes.tolist()) == sorted(b.points.hashes.tolist())
-    for name, result in a.results.items():
+    for column in ("word", "layer", "n", "contexts", "mev_n"):
+        assert list(a.tables["words"][column]) == list(b.tables["words"][column])
+    for name, result in a.measures.items():
         for part in ("value", "baseline", "low", "high"):
             if getattr(result, part) is not None:
                 loose = 10 * tolerance if name == "effective_rank" else tolerance
@@ -49,20 +46,20 @@ def alike(a: Measured, b: Measured, *, tolerance: float) -> None:
 def test_kept_vectors_give_the_numbers_of_the_model(
     tmp_path: Path, keep: Any, tolerance: float, shard_units: int | None
 ) -> None:
-    settings = MeasureSettings(min_contexts=3, points=300)  # fewer than there are: the same ones must be chosen
+    settings = {"min_contexts": 3, "points": 300}  # fewer than there are: the same ones must be chosen
     encode(tiny(), MADE, out=tmp_path / "kept", keep=keep, shard_units=shard_units)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["kept"]
     assert not (tmp_path / "kept" / "state").exists()
-    direct = lb.measure(tiny(), MADE, settings=settings)
-    kept = lb.measure(vectors=tmp_path / "kept", settings=settings)
+    direct = lb.measure(tiny(), MADE, **settings)
+    kept = lb.measure(vectors=tmp_path / "kept", **settings)
     alike(direct, kept, tolerance=tolerance)
-    assert kept.plan.dropped == direct.plan.dropped  # duplicates were kept, and are dropped now
+    assert kept.record["dropped"] == direct.record["dropped"]  # duplicates were kept, and are dropped now
 
 
 def test_layers_csv_is_the_same(tmp_path: Path) -> None:
     encode(tiny(), MADE, out=tmp_path / "kept", keep="float32", shard_units=150)
-    lb.measure(tiny(), MADE, settings=SETTINGS, out=tmp_path / "direct")
-    lb.measure(vectors=tmp_path / "kept", settings=SETTINGS, out=tmp_path / "again")
+    lb.measure(tiny(), MADE, **SETTINGS, out=tmp_path / "direct")
+    lb.measure(vectors=tmp_path / "kept", **SETTINGS, out=tmp_path / "again")
     one, two = (read_csv(tmp_path / name / "layers.csv") for name in ("direct", "again"))
     for column in ("layer", "measure", "n", "note"):
         assert one[column] == two[column]
@@ -73,28 +70,28 @@ def test_layers_csv_is_the_same(tmp_path: Path) -> None:
 
 def test_duplicates_count_when_asked_for(tmp_path: Path) -> None:
     encode(contextual, MADE, out=tmp_path / "kept", keep="float32")
-    released = MeasureSettings(preset="released", min_contexts=3)
-    direct = lb.measure(contextual, MADE, settings=released)
-    kept = lb.measure(vectors=tmp_path / "kept", settings=released)
+    released = {"preset": "released", "min_contexts": 3}
+    direct = lb.measure(contextual, MADE, **released)
+    kept = lb.measure(vectors=tmp_path / "kept", **released)
     alike(direct, kept, tolerance=1e-5)
-    assert kept.moments.n == sum(len(s.words) for s in MADE)
+    assert kept.n == sum(len(s.words) for s in MADE)
 
 
 def test_chosen_layers_keep_their_names(tmp_path: Path) -> None:
     encode(tiny(layers="table,2"), MADE, out=tmp_path / "kept", keep="float32")
-    kept = lb.measure(vectors=tmp_path / "kept", settings=SETTINGS)
+    kept = lb.measure(vectors=tmp_path / "kept", **SETTINGS)
     assert kept.layers == ("table", "2")
-    alike(lb.measure(tiny(layers="table,2"), MADE, settings=SETTINGS), kept, tolerance=1e-6)
+    alike(lb.measure(tiny(layers="table,2"), MADE, **SETTINGS), kept, tolerance=1e-6)
 
 
 def test_words_without_a_vector_are_not_kept_and_change_no_number(tmp_path: Path) -> None:
     encoder = tiny(keep_first=False)
     made = [list(s.words) for s in unique(MADE)]
     encode(encoder, made, out=tmp_path / "kept", keep="float32")
-    direct = lb.measure(encoder, made, settings=SETTINGS)
-    kept = lb.measure(vectors=tmp_path / "kept", settings=SETTINGS)
-    assert direct.moments.n < sum(map(len, made))  # the first position of each text is left out
-    assert kept.moments.n <= direct.moments.n
+    direct = lb.measure(encoder, made, **SETTINGS)
+    kept = lb.measure(vectors=tmp_path / "kept", **SETTINGS)
+    assert direct.n < sum(map(len, made))  # the first position of each text is left out
+    assert kept.n <= direct.n
 
 
 def unique(made: list[Any]) -> list[Any]:
@@ -127,10 +124,10 @@ def test_vectors_that_users_bring(tmp_path: Path, kind: str) -> None:
                 for place, word in enumerate(s.words):
                     index.setdefault(word, []).append([i, place])
         (tmp_path / "word2sent.json").write_text(json.dumps(index))
-    brought = lb.measure(vectors=path, settings=SETTINGS)
-    direct = lb.measure(contextual, MADE, settings=SETTINGS)
-    assert brought.plan.dropped == direct.plan.dropped
-    assert brought.plan.vocabulary.words == direct.plan.vocabulary.words
+    brought = lb.measure(vectors=path, **SETTINGS)
+    direct = lb.measure(contextual, MADE, **SETTINGS)
+    assert brought.record["dropped"] == direct.record["dropped"]
+    assert brought.words().words == direct.words().words
     tolerance = 1e-5 if kind == "hdf5" else 1e-9
     for name in ("anisotropy", "self_similarity", "intra_sentence_similarity", "isoscore", "mean_norm", "mev"):
         np.testing.assert_allclose(brought[name].value, direct[name].value, rtol=tolerance, err_msg=name)
@@ -177,7 +174,7 @@ def test_finished_vectors_are_not_made_again(tmp_path: Path) -> None:
 
     out = encode(OwnEncoder(), MADE, out=tmp_path / "kept")
     assert encode(OwnEncoder(watch=never), MADE, out=out, existing="resume") == out
-    with pytest.raises(InputError, match=r"another --keep \(float16\)"):
+    with pytest.raises(InputError, match=r"another keep \(float16\)"):
         encode(OwnEncoder(), MADE, out=out, existing="resume", keep="float32")
     with pytest.raises(InputError, match="another model, text or settings"):
         encode(contextual, MADE, out=out, existing="resume")

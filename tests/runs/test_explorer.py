@@ -11,7 +11,6 @@ import pytest
 from made import OwnEncoder, see, sentences, unique_texts
 
 import limbeck as lb
-from limbeck.runs import MeasureSettings
 from limbeck.runs.measuring.explorer import MOST, own_plane
 
 MADE = sentences(160, documents=9)
@@ -21,7 +20,7 @@ LAYERS = ("low", "middle", "high")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
-    lb.measure(OwnEncoder(), MADE, out=out, settings=MeasureSettings(min_contexts=3))
+    lb.measure(OwnEncoder(), MADE, out=out, min_contexts=3)
     return out
 
 
@@ -75,5 +74,5 @@ def test_the_plane_of_some_points_is_that_of_their_singular_vectors() -> None:
 
 def test_without_text_clouds_have_no_sentences(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    lb.measure(OwnEncoder(), MADE, out=out, settings=MeasureSettings(min_contexts=3), keep_text=False)
+    lb.measure(OwnEncoder(), MADE, out=out, min_contexts=3, text=False)
     assert {row["sentence"] for row in rows_of(out / "clouds.parquet")} == {""}

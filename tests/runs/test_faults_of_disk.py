@@ -8,7 +8,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,15 @@ from limbeck.accumulators import Moments
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
 from limbeck.places import unfinished_of
-from limbeck.runs import MeasureSettings
 from limbeck.runs.execution.folders import RunFolder, held
-from limbeck.runs.execution.jobs import EncodeJob, MeasureJob
+from limbeck.runs.execution.jobs import EncodeJob
 from limbeck.runs.execution.sharing import Reading, run_jobs
+from limbeck.runs.measure import MeasureRun
 from limbeck.runs.repair import repair
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)
-SETTINGS = MeasureSettings(min_contexts=3, points=150, mev_words=5)
+SETTINGS: dict[str, Any] = {"min_contexts": 3, "points": 150, "mev_words": 5, "figures": False}
 
 
 @contextmanager
@@ -61,14 +60,14 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 def writers() -> dict[str, Any]:
     """Runs into a folder, by command."""
     return {
-        "measure": lambda out: lb.measure(OwnEncoder(), MADE, out=out, settings=SETTINGS),
+        "measure": lambda out: lb.measure(OwnEncoder(), MADE, out=out, **SETTINGS),
         "encode": lambda out: lb.encode(OwnEncoder(), MADE, out=out),
         "distill": lambda out: lb.distillation.distill(
             OwnEncoder(), MADE, methods="average", unseen="drop", min_count=2, out=out
         ),
         "repair": lambda out: repair(OwnEncoder(), MADE, method="center", out=out),
         "plan": lambda out: run_jobs(
-            [MeasureJob(out, title="m", figures=False, settings=SETTINGS)],
+            [MeasureRun.of({"out": out, "figures": False, **SETTINGS})],
             lambda: Reading(lb.Corpus.from_sentences(MADE), OwnEncoder()),
         ),
     }
@@ -86,19 +85,19 @@ def test_a_disk_that_takes_no_more(tmp_path: Path, command: str) -> None:
 
 
 def test_a_run_goes_on_when_there_is_room_again(tmp_path: Path) -> None:
-    lb.measure(OwnEncoder(), MADE, out=tmp_path / "undisturbed", settings=SETTINGS)
+    lb.measure(OwnEncoder(), MADE, out=tmp_path / "undisturbed", **SETTINGS)
     with no_larger_files_than(40_000), pytest.raises(LimbeckError, match="could not be written"):
-        lb.measure(OwnEncoder(), MADE, out=tmp_path / "out", settings=SETTINGS)
+        lb.measure(OwnEncoder(), MADE, out=tmp_path / "out", **SETTINGS)
     assert unfinished_of(tmp_path / "out").is_dir()
     assert not list(unfinished_of(tmp_path / "out").rglob(".*.tmp"))
-    lb.measure(OwnEncoder(), MADE, out=tmp_path / "out", settings=SETTINGS, existing="resume")
+    lb.measure(OwnEncoder(), MADE, out=tmp_path / "out", **SETTINGS, existing="resume")
     mine, theirs = (read_csv(tmp_path / name / "layers.csv") for name in ("out", "undisturbed"))
     assert mine == theirs
 
 
 def test_a_full_file_system(full_disk: Path) -> None:
     with pytest.raises((LimbeckError, OSError), match="No space left on device"):
-        lb.measure(OwnEncoder(), MADE, out=full_disk / "out", settings=SETTINGS)
+        lb.measure(OwnEncoder(), MADE, out=full_disk / "out", **SETTINGS)
     assert not (full_disk / "out").exists()
 
 
@@ -130,7 +129,7 @@ def test_a_place_that_cannot_be_written(
     Path("file").write_text("")
     with pytest.raises(LimbeckError, match=r"must be writable|must be readable") as caught:
         writers()[command](place)
-    assert "choose another --out" in str(caught.value)
+    assert "choose another out" in str(caught.value)
 
 
 @pytest.mark.parametrize("command", writers())
@@ -171,7 +170,7 @@ def test_two_commands_at_once(
         Path(name).mkdir()
     if command == "compare":
         for name, seed in (("one", 0), ("two", 1)):
-            lb.measure(OwnEncoder(), MADE, out=name, settings=replace(SETTINGS, seed=seed))
+            lb.measure(OwnEncoder(), MADE, out=name, **{**SETTINGS, "seed": seed})
     with RunFolder("out"):
         status = main([command, *TYPED[command], "--out", "out", "--existing", "replace"])
     told = capsys.readouterr().err
@@ -198,7 +197,7 @@ class Meddling(OwnEncoder):
 def readers(text: Path) -> dict[str, Any]:
     options: dict[str, Any] = {"format": "jsonl", "batch_tokens": 60}
     return {
-        "measure": lambda encoder, out: lb.measure(encoder, text, out=out, settings=SETTINGS, **options),
+        "measure": lambda encoder, out: lb.measure(encoder, text, out=out, **SETTINGS, **options),
         "encode": lambda encoder, out: lb.encode(encoder, text, out=out, **options),
         "distill": lambda encoder, out: lb.distillation.distill(
             encoder, text, methods="average", unseen="drop", min_count=2, out=out, **options
@@ -249,7 +248,7 @@ def test_kept_vectors_that_do_not_stay(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Moments, "update", meddling)
     with pytest.raises(InputError, match=rf"{file}: .*this file has changed"):
-        lb.measure(vectors=file if kind == "file" else file.parent, out=tmp_path / "out", settings=SETTINGS)
+        lb.measure(vectors=file if kind == "file" else file.parent, out=tmp_path / "out", **SETTINGS)
     assert not (tmp_path / "out").exists()
 
 

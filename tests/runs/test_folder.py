@@ -105,7 +105,7 @@ def test_an_empty_folder_and_a_link_to_one_will_do(tmp_path: Path) -> None:
 def test_fail(tmp_path: Path) -> None:
     with pytest.raises(LimbeckError, match="already holds a run"):
         RunFolder(finished(tmp_path / "run"))
-    with pytest.raises(LimbeckError, match=r"--existing resume goes on, --existing replace begins anew"):
+    with pytest.raises(LimbeckError, match=r"existing='resume' goes on, existing='replace' begins anew"):
         RunFolder(begun(tmp_path / "other"))
     assert (unfinished_of(tmp_path / "other") / "state" / "plan.npz").exists()
 
@@ -176,7 +176,7 @@ def test_leftovers_of_a_run_killed_in_its_last_moment_do_no_harm(tmp_path: Path)
         (LimbeckError("processes ended"), [KEPT]),
         (InputError("a NaN"), [KEPT]),
         (OSError(errno.ENOSPC, "No space left on device"), [KEPT]),
-        (LimbeckError("lost: --existing resume goes on"), []),  # it says so itself
+        (LimbeckError("lost: --existing=resume goes on"), []),  # it says so itself
     ],
 )
 def test_no_error_costs_what_is_done(tmp_path: Path, error: BaseException, notes: list[str]) -> None:
@@ -193,9 +193,9 @@ def test_no_error_costs_what_is_done(tmp_path: Path, error: BaseException, notes
 @pytest.mark.parametrize(
     ("wrong", "told", "right"),
     [
-        ({"min_count": 1000}, "lower --min-count", {"min_count": 2}),
-        ({"words": ["zebra"], "unseen": "drop"}, "check --words", {"words": [WORDS[0]], "unseen": "drop"}),
-        ({"words": ["zebra"], "methods": "skipgram"}, "check --words", {"words": [WORDS[0]], "unseen": "drop"}),
+        ({"min_count": 1000}, "lower min_count", {"min_count": 2}),
+        ({"words": ["zebra"], "unseen": "drop"}, "check words", {"words": [WORDS[0]], "unseen": "drop"}),
+        ({"words": ["zebra"], "methods": "skipgram"}, "check words", {"words": [WORDS[0]], "unseen": "drop"}),
     ],
 )
 def test_where_only_other_settings_help_there_is_nothing_to_go_on_from(

@@ -88,10 +88,10 @@ def test_a_loaded_model_is_the_model_of_its_name(parts):
         options = {} if hasattr(model, "prepare") else {"layers": "0,12"}
         found = open_encoder(model, **options)
         assert found.model_fingerprint == named.model_fingerprint
-    settings = lb.MeasureSettings(min_contexts=2)
-    own = lb.measure((parts.model, parts.tokenizer), TEXTS, layers="12", settings=settings)
+    settings = {"min_contexts": 2}
+    own = lb.measure((parts.model, parts.tokenizer), TEXTS, layers="12", **settings)
     assert own.name == "mini-bert"
-    assert own["anisotropy"].value == lb.measure("mini-bert", TEXTS, layers="12", settings=settings)["anisotropy"].value
+    assert own["anisotropy"].value == lb.measure("mini-bert", TEXTS, layers="12", **settings)["anisotropy"].value
 
 
 def test_a_model_without_its_tokenizer_says_so(parts):
@@ -108,8 +108,8 @@ def test_a_sentence_transformer_is_the_model_inside(parts):
     pooling = pytest.importorskip("sentence_transformers.sentence_transformer.modules").Pooling(128)
     inside = modules.Transformer(str(miniature_folder("mini-bert")))
     whole = library.SentenceTransformer(modules=[inside, pooling], device="cpu")
-    settings = lb.MeasureSettings(min_contexts=2)  # the pooler, which is in the fingerprint, is drawn anew
-    own, named = (lb.measure(model, TEXTS, layers="12", settings=settings) for model in (whole, "mini-bert"))
+    settings = {"min_contexts": 2}  # the pooler, which is in the fingerprint, is drawn anew
+    own, named = (lb.measure(model, TEXTS, layers="12", **settings) for model in (whole, "mini-bert"))
     assert own["anisotropy"].value == named["anisotropy"].value
 
 

@@ -16,13 +16,13 @@ from made import DIM, OwnEncoder, by_pairs, contextual, see, sentences, unique_t
 import limbeck as lb
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.places import unfinished_of
-from limbeck.runs import MeasureSettings
 from limbeck.runs.execution.folders import KEPT
+from limbeck.runs.measure import MeasureSettings
 from limbeck.tables import read_csv, write_csv
 from limbeck.vectors import StaticVectors
 
 MADE = sentences(240, documents=14)
-SETTINGS = MeasureSettings(min_contexts=3, max_contexts=1000)
+SETTINGS: dict[str, Any] = {"min_contexts": 3, "max_contexts": 1000, "figures": False}
 MEASURES = """anisotropy self_similarity intra_sentence_similarity intra_sentence_similarity_matched
 mev mev_centered mev_truncated_svd log10_isotropy log10_isotropy_one_sign isoscore effective_rank
 participation_ratio mean_norm""".split()
@@ -31,7 +31,7 @@ participation_ratio mean_norm""".split()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
-    lb.measure(OwnEncoder(), MADE, out=out, settings=SETTINGS)
+    lb.measure(OwnEncoder(), MADE, out=out, **SETTINGS)
     return out
 
 
@@ -164,7 +164,7 @@ def test_without_text_no_sentence_is_in_the_folder(tmp_path: Path) -> None:
     made = [list(s.words) for s in MADE] + [secret]
     for keep in (True, False):
         out = tmp_path / str(keep)
-        lb.measure(contextual, made, out=out, settings=SETTINGS, keep_text=keep)
+        lb.measure(contextual, made, out=out, **SETTINGS, text=keep)
         table = parquet.read_table(out / "sample.parquet").to_pydict()
         assert (" ".join(secret) in table["sentence"]) == keep
         bytes_of_all = b"".join(path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file())
@@ -179,13 +179,13 @@ def test_a_complete_run_is_not_run_again(tmp_path: Path) -> None:
         raise AssertionError("the run was complete")
 
     out = tmp_path / "run"
-    first = lb.measure(OwnEncoder(), MADE, out=out, settings=SETTINGS)
-    again = lb.measure(OwnEncoder(watch=never), MADE, out=out, settings=SETTINGS, existing="resume")
+    first = lb.measure(OwnEncoder(), MADE, out=out, **SETTINGS)
+    again = lb.measure(OwnEncoder(watch=never), MADE, out=out, **SETTINGS, existing="resume")
     np.testing.assert_array_equal(first["mev"].value, again["mev"].value)
     with pytest.raises(LimbeckError, match="min_contexts was 3 and is 4 now"):
-        lb.measure(OwnEncoder(), MADE, out=out, settings=MeasureSettings(min_contexts=4), existing="resume")
+        lb.measure(OwnEncoder(), MADE, out=out, min_contexts=4, existing="resume")
     with pytest.raises(LimbeckError, match="already holds a run"):
-        lb.measure(OwnEncoder(), MADE, out=out, settings=SETTINGS)
+        lb.measure(OwnEncoder(), MADE, out=out, **SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_an_error_in_the_pass_leaves_what_is_done(tmp_path: Path) -> None:
 
     def run(existing: str) -> Any:
         encoder = OwnEncoder(watch=lose)
-        return lb.measure(encoder, MADE, out=tmp_path / "run", settings=SETTINGS, existing=existing)
+        return lb.measure(encoder, MADE, out=tmp_path / "run", **SETTINGS, existing=existing)
 
     with pytest.raises(LimbeckError, match="a device is lost") as caught:
         run("fail")
@@ -224,20 +224,20 @@ def test_an_error_in_the_pass_leaves_what_is_done(tmp_path: Path) -> None:
         run("resume")
     assert plan.stat().st_mtime_ns == written
     wrong = False
-    assert run("resume").moments.n == lb.measure(OwnEncoder(), MADE, settings=SETTINGS).moments.n
+    assert run("resume").n == lb.measure(OwnEncoder(), MADE, **SETTINGS).n
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_no_word_with_a_vector_is_an_error() -> None:
     nothing = StaticVectors(["nowhere"], np.ones((1, 3), dtype=np.float32))
     with pytest.raises(LimbeckError, match=r"at least one word must have a vector.*not in the table of vectors"):
-        lb.measure(nothing, MADE, settings=SETTINGS)
+        lb.measure(nothing, MADE, **SETTINGS)
 
 
 def test_sentences_may_come_from_a_generator() -> None:
-    whole = lb.measure(contextual, [list(s.words) for s in MADE], settings=SETTINGS)
-    drawn = lb.measure(contextual, (list(s.words) for s in MADE), settings=SETTINGS)
-    assert whole.moments.n == drawn.moments.n
+    whole = lb.measure(contextual, [list(s.words) for s in MADE], **SETTINGS)
+    drawn = lb.measure(contextual, (list(s.words) for s in MADE), **SETTINGS)
+    assert whole.n == drawn.n
 
 
 @pytest.mark.parametrize(
@@ -248,14 +248,14 @@ def test_sentences_may_come_from_a_generator() -> None:
         (StaticVectors(["a"], np.ones((1, 2), np.float32)), MADE, {"pooling": "max"}, "for static vectors"),
         (contextual, MADE, {"text_unit": "sentense"}, "did you mean 'sentence'"),
         (contextual, MADE, {"units": "peaces"}, "did you mean 'pieces'"),
-        (None, MADE, {}, "a model and a corpus are needed"),
+        (None, MADE, {}, "model and corpus are needed"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(model: Any, corpus: Any, options: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        lb.measure(model, corpus, settings=SETTINGS, **options)
+        lb.measure(model, corpus, **SETTINGS, **options)
     with pytest.raises(UsageError, match="did you mean 'paper'"):
-        lb.measure(contextual, MADE, settings=MeasureSettings(preset="papers"))
+        lb.measure(contextual, MADE, preset="papers")
 
 
 # presets: twelve sentences, counted by hand
@@ -268,17 +268,17 @@ b c ,
 d d d""".splitlines()]  # fmt: skip
 
 
-def preset(name: str, **settings: Any) -> lb.runs.Measured:  # type: ignore[name-defined]
-    return lb.measure(contextual, SMALL, settings=MeasureSettings(preset=name, min_contexts=3, **settings))
+def preset(name: str, **settings: Any) -> lb.MeasureResult:
+    return lb.measure(contextual, SMALL, preset=name, min_contexts=3, **settings)
 
 
 def test_corrected_counts_texts_once() -> None:
     run = preset("corrected")
     # a: 3 different texts; b: 2; c: 3; the full stop: 2; d: 1
-    assert run.plan.vocabulary.words == ["a", "c"]
-    assert run.plan.vocabulary.counts.tolist() == [4, 3]
-    assert run.moments.n == 15
-    assert run.plan.dropped == {"words in duplicate texts": 3}
+    assert run.words().words == ["a", "c"]
+    assert run.words().counts.tolist() == [4, 3]
+    assert run.n == 15
+    assert run.record["dropped"] == {"words in duplicate texts": 3}
     assert run["anisotropy"].n == 15
     assert run["intra_sentence_similarity"].n == 5
 
@@ -286,10 +286,10 @@ def test_corrected_counts_texts_once() -> None:
 def test_released_counts_everything_but_punctuation() -> None:
     run = preset("released")
     # by occurrences, duplicates too: a 5, b 3, c 3, d 3 (in one text); the full stops are not followed
-    assert run.plan.vocabulary.words == ["a", "b", "c", "d"]
-    assert run.plan.vocabulary.counts.tolist() == [5, 3, 3, 3]
-    assert run.moments.n == 18
-    assert run.plan.dropped == {}
+    assert run.words().words == ["a", "b", "c", "d"]
+    assert run.words().counts.tolist() == [5, 3, 3, 3]
+    assert run.n == 18
+    assert run.record["dropped"] == {}
     assert "sampled pairs" in run["anisotropy"].note
     # pairs inside one text count: d's three mentions are all in one
     x = np.concatenate(contextual([t for s in SMALL if s[0] == "d" for t in _texts([s])]), axis=1)[0]
@@ -301,7 +301,7 @@ def test_released_counts_everything_but_punctuation() -> None:
 
 def test_paper_is_corrected_with_samples() -> None:
     run, other = preset("paper"), preset("corrected")
-    assert run.plan.vocabulary.words == other.plan.vocabulary.words
+    assert run.words().words == other.words().words
     # all is smaller than the samples, so only the baseline of MEV differs
     for name in ("anisotropy", "self_similarity", "intra_sentence_similarity", "mev"):
         np.testing.assert_array_equal(run[name].value, other[name].value, err_msg=name)
@@ -314,8 +314,8 @@ def test_the_papers_samples_are_of_words_and_sentences(monkeypatch: pytest.Monke
 
     small = replace(presets.PRESETS["paper"], sentence_sample=50, word_sample=4, mev_baseline_size=20)
     monkeypatch.setitem(presets.PRESETS, "paper", small)
-    run = lb.measure(contextual, MADE, settings=MeasureSettings(preset="paper", min_contexts=3))
-    full = lb.measure(contextual, MADE, settings=SETTINGS)
+    run = lb.measure(contextual, MADE, preset="paper", min_contexts=3)
+    full = lb.measure(contextual, MADE, **SETTINGS)
     assert run["self_similarity"].n == 4
     assert full["self_similarity"].n > 4
     assert np.asarray(run["intra_sentence_similarity"].n).max() <= 50
@@ -353,8 +353,8 @@ def test_vectors_in_half_precision_are_measured_in_full(dtype: torch.dtype, scal
         def forward(self, batch: Any) -> Any:
             return (super().forward(batch) * scale).to(dtype).to(self.kept)
 
-    half, full = (lb.measure(Half(kept), MADE, settings=SETTINGS) for kept in (dtype, torch.float32))
-    for name in full.results:
+    half, full = (lb.measure(Half(kept), MADE, **SETTINGS) for kept in (dtype, torch.float32))
+    for name in full.measures:
         expected = full[name].value
         assert np.isfinite(half[name].value).tolist() == np.isfinite(expected).tolist(), name
         np.testing.assert_allclose(half[name].value, expected, rtol=2e-5, atol=1e-6, err_msg=name)
@@ -362,13 +362,13 @@ def test_vectors_in_half_precision_are_measured_in_full(dtype: torch.dtype, scal
 
 @pytest.mark.parametrize("batch_tokens", [1, 10_000_000])
 def test_sizes_of_batches_do_not_matter(batch_tokens: int) -> None:
-    usual, other = (lb.measure(OwnEncoder(), MADE, settings=SETTINGS, batch_tokens=n) for n in (8192, batch_tokens))
-    assert list(usual.results) == list(other.results)
-    for name in usual.results:
+    usual, other = (lb.measure(OwnEncoder(), MADE, **SETTINGS, batch_tokens=n) for n in (8192, batch_tokens))
+    assert list(usual.measures) == list(other.measures)
+    for name in usual.measures:
         np.testing.assert_allclose(other[name].value, usual[name].value, rtol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("batch_tokens", [0, -5])
 def test_batches_of_nothing_are_refused(batch_tokens: int) -> None:
     with pytest.raises(UsageError, match="batch_tokens"):
-        lb.measure(OwnEncoder(), MADE, settings=SETTINGS, batch_tokens=batch_tokens)
+        lb.measure(OwnEncoder(), MADE, **SETTINGS, batch_tokens=batch_tokens)

@@ -15,14 +15,18 @@ from made import DIM, OwnEncoder, sentences
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs import MeasureSettings
-from limbeck.runs.execution.parts import TextPart, read_vocabulary
+from limbeck.runs.execution.parts import TextPart, division_of, read_vocabulary
+from limbeck.runs.execution.sources import open_source
+from limbeck.runs.measure import MeasureSettings
+from limbeck.runs.measuring.compute import measure_source
 from limbeck.runs.merge import merge
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)
 #: small samples, so that what is kept is chosen and not everything
-SETTINGS = MeasureSettings(min_contexts=3, max_contexts=7, mev_words=6, points=150, seed=5)
+SETTINGS: dict[str, Any] = {
+    "min_contexts": 3, "max_contexts": 7, "mev_words": 6, "points": 150, "seed": 5, "figures": False
+}  # fmt: skip
 TABLES = ("words", "dimensions", "spectra", "sample", "clouds", "neighbors")
 
 
@@ -52,10 +56,10 @@ def check_same(one: Path, other: Path, *, tolerance: float = 1e-9) -> None:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole, and three parts of it; the second and third take the first's plan."""
     folder = tmp_path_factory.mktemp("runs")
-    lb.measure(OwnEncoder(), MADE, out=folder / "whole", settings=SETTINGS)
+    lb.measure(OwnEncoder(), MADE, out=folder / "whole", **SETTINGS)
     for number in (1, 2, 3):
-        plan_of = folder / "1" if number > 1 else None
-        lb.measure(OwnEncoder(), MADE, out=folder / str(number), settings=SETTINGS, part=f"{number}/3", plan_of=plan_of)
+        index_of = folder / "1" if number > 1 else None
+        lb.measure(OwnEncoder(), MADE, out=folder / str(number), **SETTINGS, part=f"{number}/3", index_of=index_of)
     return folder
 
 
@@ -82,7 +86,7 @@ def parquet_columns(file: Path) -> dict[str, list[str]]:
 def test_many_small_parts_are_the_whole_to_the_last_digits(runs: Path, tmp_path: Path) -> None:
     """Some of a single document."""
     for number in range(1, 12):
-        lb.measure(OwnEncoder(), MADE, out=tmp_path / str(number), settings=SETTINGS, part=f"{number}/11")
+        lb.measure(OwnEncoder(), MADE, out=tmp_path / str(number), **SETTINGS, part=f"{number}/11")
     merge(*(tmp_path / str(number) for number in range(1, 12)), out=tmp_path / "merged")
     check_exact(tmp_path / "merged", runs / "whole")
     with pytest.raises(AssertionError):
@@ -94,11 +98,11 @@ def test_a_part_without_a_text_of_its_own(tmp_path: Path) -> None:
     first = [s for s in MADE if s.document < 3]
     again = [replace(s, document=s.document + 3) for s in first]
     made = [*first, *again, *(replace(s, document=s.document + 3) for s in MADE if 3 <= s.document < 6)]
-    lb.measure(OwnEncoder(), made, out=tmp_path / "whole", settings=SETTINGS)
+    lb.measure(OwnEncoder(), made, out=tmp_path / "whole", **SETTINGS)
     for number in (1, 3):
-        lb.measure(OwnEncoder(), made, out=tmp_path / str(number), settings=SETTINGS, part=f"{number}/3")
-    with pytest.raises(LimbeckError, match=r"--part 2/3: .* merge the other parts without it"):
-        lb.measure(OwnEncoder(), made, out=tmp_path / "2", settings=SETTINGS, part="2/3")
+        lb.measure(OwnEncoder(), made, out=tmp_path / str(number), **SETTINGS, part=f"{number}/3")
+    with pytest.raises(LimbeckError, match=r"part 2/3: .* merge the other parts without it"):
+        lb.measure(OwnEncoder(), made, out=tmp_path / "2", **SETTINGS, part="2/3")
     merge(tmp_path / "1", tmp_path / "3", out=tmp_path / "merged")
     check_exact(tmp_path / "merged", tmp_path / "whole")
 
@@ -111,8 +115,8 @@ def test_parts_of_one_text(runs: Path) -> None:
         assert told[name] == whole[name], name
     assert told["merged"]["parts"] == ["1/3", "2/3", "3/3"]
     # it is the run over the whole text to whoever goes on with it
-    again = lb.measure(OwnEncoder(watch=_never), MADE, out=runs / "merged", settings=SETTINGS, existing="resume")
-    assert again.moments.n == whole["counts"]["measured_occurrences"]
+    again = lb.measure(OwnEncoder(watch=_never), MADE, out=runs / "merged", **SETTINGS, existing="resume")
+    assert again.n == whole["counts"]["measured_occurrences"]
 
 
 def _never(batch: int) -> None:
@@ -144,10 +148,10 @@ def test_the_runs_themselves_stay_as_they_are(runs: Path) -> None:
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
 def test_presets_that_sample(tmp_path: Path, preset: str) -> None:
-    settings = replace(SETTINGS, preset=preset)
-    lb.measure(OwnEncoder(), MADE, out=tmp_path / "whole", settings=settings)
+    settings = {**SETTINGS, "preset": preset}
+    lb.measure(OwnEncoder(), MADE, out=tmp_path / "whole", **settings)
     for number in (1, 2):
-        lb.measure(OwnEncoder(), MADE, out=tmp_path / str(number), settings=settings, part=f"{number}/2")
+        lb.measure(OwnEncoder(), MADE, out=tmp_path / str(number), **settings, part=f"{number}/2")
     merge(tmp_path / "1", tmp_path / "2", out=tmp_path / "merged")
     check_same(tmp_path / "merged", tmp_path / "whole")
 
@@ -164,15 +168,15 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Texts of their own: the first chooses the words, the second follows them and counts on."""
     folder = tmp_path_factory.mktemp("apart")
     first, second = own_texts()
-    lb.measure(OwnEncoder(), first, out=folder / "a", settings=SETTINGS)
+    lb.measure(OwnEncoder(), first, out=folder / "a", **SETTINGS)
     words = read_vocabulary(folder / "a")
-    how: dict[str, Any] = {"settings": SETTINGS, "vocabulary": folder / "a"}
+    how: dict[str, Any] = {**SETTINGS, "vocabulary": folder / "a"}
     lb.measure(OwnEncoder(), second, out=folder / "b", first_document=6, **how)
-    lb.measure(OwnEncoder(), first + second, out=folder / "whole", settings=SETTINGS, vocabulary=words)
+    lb.measure(OwnEncoder(), first + second, out=folder / "whole", **SETTINGS, vocabulary=words)
     half = [s for s in second if s.document < 10]
     lb.measure(OwnEncoder(), half, out=folder / "b1", first_document=6, **how)
     lb.measure(OwnEncoder(), second[len(half) :], out=folder / "b2", first_document=10, **how)
-    lb.measure(OwnEncoder(), second, out=folder / "chosen", settings=SETTINGS, first_document=6)
+    lb.measure(OwnEncoder(), second, out=folder / "chosen", **SETTINGS, first_document=6)
     lb.measure(OwnEncoder(), second, out=folder / "unnumbered", **how)
     lb.measure(OwnEncoder(), first[-9:] + second, out=folder / "overlapping", first_document=6, **how)
     return folder
@@ -196,8 +200,8 @@ def test_texts_of_their_own_two_by_two(apart: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "what"),
     [
-        ("chosen", r"they follow \d+ and \d+ words, of which \d+ are the same; .*--part.*--vocabulary"),
-        ("unnumbered", "numbered 0 to 5 in the one and from 0 in the other; .*--first-document 6"),
+        ("chosen", r"they follow \d+ and \d+ words, of which \d+ are the same; .*part K/N.* vocabulary"),
+        ("unnumbered", "numbered 0 to 5 in the one and from 0 in the other; .*first_document 6"),
         ("overlapping", r"9 texts of \d+ and of \d+ are in both"),
         ("a", "they are of the same text"),
     ],
@@ -230,8 +234,8 @@ class OtherName(OwnEncoder):
         (OtherName(), SETTINGS, "2/3", {}, "the model is own here and another there"),
         (OtherLayers(), SETTINGS, "2/3", {}, "layers is low,middle,high here and low,middle,top there"),
         (OtherWeights(), SETTINGS, "2/3", {}, "the weights of own are others"),
-        (OwnEncoder(), replace(SETTINGS, min_contexts=4), "2/3", {}, "min_contexts is 3 here and 4 there"),
-        (OwnEncoder(), replace(SETTINGS, seed=1), "2/3", {}, "seed is 5 here and 1 there"),
+        (OwnEncoder(), {**SETTINGS, "min_contexts": 4}, "2/3", {}, "min_contexts is 3 here and 4 there"),
+        (OwnEncoder(), {**SETTINGS, "seed": 1}, "2/3", {}, "seed is 5 here and 1 there"),
         (OwnEncoder(), SETTINGS, "2/3", {"text_unit": "paragraph"}, "text unit is sentence here and paragraph there"),
         (OwnEncoder(), SETTINGS, "2/3", {"lowercase": True}, "lowercase of the text is False here and True there"),
         (OwnEncoder(), SETTINGS, "1/3", {}, "part 1/3 of the text is in both"),
@@ -242,7 +246,7 @@ class OtherName(OwnEncoder):
 def test_parts_that_do_not_belong_together(
     runs: Path, tmp_path: Path, encoder: Any, settings: MeasureSettings, part: str | None, options: Any, what: str
 ) -> None:
-    lb.measure(encoder, MADE, out=tmp_path / "other", settings=settings, part=part, **options)
+    lb.measure(encoder, MADE, out=tmp_path / "other", **settings, part=part, **options)
     with pytest.raises(InputError, match="do not belong together") as caught:
         merge(runs / "1", tmp_path / "other", out=tmp_path / "merged")
     assert what in str(caught.value)
@@ -259,7 +263,7 @@ def test_other_things_that_are_no_runs(runs: Path, tmp_path: Path) -> None:
     lb.encode(OwnEncoder(), MADE, out=tmp_path / "kept")
     with pytest.raises(InputError, match="kept vectors, the other a run"):
         merge(runs / "1", tmp_path / "kept", out=tmp_path / "out")
-    with pytest.raises(InputError, match="--part"):
+    with pytest.raises(InputError, match="part"):
         merge(tmp_path / "kept", tmp_path / "kept", out=tmp_path / "out")
 
 
@@ -294,25 +298,27 @@ def test_kept_vectors(tmp_path: Path) -> None:
 
 
 def test_parts_cover_the_text_once() -> None:
-    measured = [lb.measure(OwnEncoder(), MADE, settings=SETTINGS, part=f"{k}/4") for k in (1, 2, 3, 4)]
-    ranges = sorted((shard.start, shard.stop) for one in measured for shard in one.plan.shards)
+    source = open_source(OwnEncoder(), MADE)
+    parts = [division_of(f"{k}/4") for k in (1, 2, 3, 4)]
+    plans = [measure_source(source, MeasureSettings.of(SETTINGS), division=part)[1].plan for part in parts]
+    ranges = sorted((shard.start, shard.stop) for plan in plans for shard in plan.shards)
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 14
     assert all(a[1] == b[0] for a, b in itertools.pairwise(ranges))
-    assert {one.plan.fingerprint for one in measured} == {measured[0].plan.fingerprint}
+    assert {plan.fingerprint for plan in plans} == {plans[0].fingerprint}
 
 
 @pytest.mark.parametrize("wrong", ["3", "0/2", "3/2", "1/", "a/b"])
 def test_wrong_parts(wrong: str) -> None:
-    with pytest.raises(UsageError, match="--part must be K/N"):
+    with pytest.raises(UsageError, match="part must be K/N"):
         TextPart.parse(wrong)
 
 
 def test_more_parts_than_documents() -> None:
     with pytest.raises(LimbeckError, match=r"at least 20 documents .* has 14"):
-        lb.measure(OwnEncoder(), MADE, settings=SETTINGS, part="1/20")
+        lb.measure(OwnEncoder(), MADE, **SETTINGS, part="1/20")
 
 
 def test_two_pass_has_no_parts(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--two-pass"):
-        lb.measure(OwnEncoder(), MADE, settings=replace(SETTINGS, two_pass=True), part="1/2")
+    with pytest.raises(UsageError, match="two_pass"):
+        lb.measure(OwnEncoder(), MADE, **SETTINGS, two_pass=True, part="1/2")

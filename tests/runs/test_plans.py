@@ -21,11 +21,11 @@ from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.places import unfinished_of
 from limbeck.probing.settings import ProbeSettings
-from limbeck.runs import MeasureSettings
 from limbeck.runs.execution.folders import KEPT, RunFolder
-from limbeck.runs.execution.jobs import DistillJob, EncodeJob, Job, MeasureJob, ProbeJob, RepairJob
+from limbeck.runs.execution.jobs import DistillJob, EncodeJob, ProbeJob, RepairJob
 from limbeck.runs.execution.parts import with_choice
 from limbeck.runs.execution.sharing import EVERYTHING, SHARED, Reading, run_jobs
+from limbeck.runs.measure import MeasureRun, MeasureSettings
 from limbeck.runs.repair import RepairSettings, repair
 from limbeck.stream import Choice, TextSource, survey
 from limbeck.tables import read_csv
@@ -34,29 +34,36 @@ MADE = [
     replace(s, labels={0: {"class": "even" if len(s.words[0]) % 2 else "odd"}} if s.words else s.labels)
     for s in sentences(240, documents=14)
 ]
-SETTINGS = MeasureSettings(min_contexts=3, max_contexts=7, mev_words=6, points=150, seed=5)
-RELEASED = MeasureSettings(preset="released", min_contexts=2, points=100)
+SETTINGS: dict[str, Any] = {"min_contexts": 3, "max_contexts": 7, "mev_words": 6, "points": 150, "seed": 5}
+RELEASED: dict[str, Any] = {"preset": "released", "min_contexts": 2, "points": 100}
 DISTILLED = DistillSettings(
     methods=("average", "principal", "contexts"), min_count=2, max_contexts=5, unseen="drop", seed=2
 )
-REPAIRED = RepairSettings("standardize", measure=SETTINGS, local_points=50)
+REPAIRED = RepairSettings("standardize", measure=MeasureSettings(**SETTINGS), local_points=50)
 PROBED = ProbeSettings(min_words=2, epochs=2, compare=("average",), controls=(), words_by="form")
 
 
-def jobs_into(folder: Path) -> list[Job]:
+def measuring(out: Path, title: str = "measure", **options: Any) -> MeasureRun:
+    """`limbeck measure` as one of several that share a pass."""
+    run = MeasureRun.of({"out": out, "figures": False, **options})
+    run.title = title
+    return run
+
+
+def jobs_into(folder: Path) -> list[Any]:
     return [
-        MeasureJob(folder / "measure", title="measure", figures=False, settings=SETTINGS),
+        measuring(folder / "measure", "measure", **SETTINGS),
         EncodeJob(folder / "encode", title="encode", keep="float32"),
         DistillJob(folder / "distill", title="distill", settings=DISTILLED),
         RepairJob(folder / "repair", title="repair", figures=False, repair=REPAIRED),
-        MeasureJob(folder / "released", title="released", figures=False, settings=RELEASED),
+        measuring(folder / "released", "released", **RELEASED),
         ProbeJob(folder / "probe", title="probe", settings=PROBED),
     ]
 
 
 def alone(folder: Path, encoder: Any) -> None:
     """The same by the single commands."""
-    lb.measure(encoder, MADE, out=folder / "measure", settings=SETTINGS)
+    lb.measure(encoder, MADE, out=folder / "measure", **SETTINGS, figures=False)
     lb.encode(encoder, MADE, out=folder / "encode", keep="float32")
     lb.distillation.distill(
         encoder,
@@ -66,7 +73,7 @@ def alone(folder: Path, encoder: Any) -> None:
         **{name: getattr(DISTILLED, name) for name in ("min_count", "max_contexts", "unseen", "seed")},
     )
     repair(encoder, MADE, method="standardize", out=folder / "repair", settings=REPAIRED)
-    lb.measure(encoder, MADE, out=folder / "released", settings=RELEASED)
+    lb.measure(encoder, MADE, out=folder / "released", **RELEASED, figures=False)
     lb.probing.probe(
         encoder,
         Corpus.from_sentences(MADE),
@@ -151,7 +158,7 @@ def test_a_stopped_plan_goes_on(both: tuple[Path, Path, int], tmp_path: Path) ->
     with pytest.raises(KeyboardInterrupt):
         run_jobs(jobs_into(tmp_path), lambda: small(OwnEncoder(watch=stop)))
     assert not (tmp_path / "measure").exists()
-    with pytest.raises(LimbeckError, match="--existing resume"):
+    with pytest.raises(LimbeckError, match="existing='resume'"):
         run_jobs(jobs_into(tmp_path), lambda: small(OwnEncoder()))
     run_jobs(jobs_into(tmp_path), lambda: small(OwnEncoder()), existing="resume")
     # standardized vectors have a mean of rounding errors, which is what tells the sides of a picture: its tables aside
@@ -165,7 +172,7 @@ def test_a_stopped_plan_goes_on(both: tuple[Path, Path, int], tmp_path: Path) ->
     run_jobs(jobs_into(tmp_path), lambda: small(encoder), existing="resume")
     assert encoder.batches == 0
     # a finished folder of another plan is refused
-    others = [MeasureJob(tmp_path / "measure", title="measure", settings=replace(SETTINGS, seed=6))]
+    others = [measuring(tmp_path / "measure", **{**SETTINGS, "seed": 6})]
     with pytest.raises(InputError, match="seed was 5 and is 6 now"):
         run_jobs(others, lambda: small(encoder), existing="resume")
 
@@ -239,17 +246,17 @@ def test_layers_of_a_model(tmp_path: Path) -> None:
             model("bert"), tokenizer("wordpiece uncased"), name="tiny", layers=layers, device="cpu"
         )
 
-    settings = MeasureSettings(min_contexts=2, points=50, mev_words=3)
-    jobs: list[Job] = [
-        MeasureJob(tmp_path / "low", layers="0", title="low", figures=False, settings=settings),
+    settings: dict[str, Any] = {"min_contexts": 2, "points": 50, "mev_words": 3}
+    jobs: list[Any] = [
+        measuring(tmp_path / "low", "low", layers="0", **settings),
         DistillJob(
             tmp_path / "last", title="last", settings=DistillSettings(methods=("average",), min_count=2, unseen="drop")
         ),
-        MeasureJob(tmp_path / "table", layers="table,-1", title="table", figures=False, settings=settings),
+        measuring(tmp_path / "table", "table", layers="table,-1", **settings),
     ]
     run_jobs(jobs, lambda: Reading(Corpus.from_sentences(text), loaded()))
     for name, layers in (("low", "0"), ("table", "table,-1")):
-        lb.measure(loaded(layers), text, out=tmp_path / f"{name} alone", settings=settings)
+        lb.measure(loaded(layers), text, out=tmp_path / f"{name} alone", figures=False, **settings)
         check_tables(tmp_path / name, tmp_path / f"{name} alone")
         told = [json.loads((tmp_path / at / "run.json").read_text())["source"] for at in (name, f"{name} alone")]
         assert told[0] == told[1]
@@ -262,12 +269,12 @@ def test_layers_of_a_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "what"),
     [
-        (lambda out: MeasureJob(out, title="m", settings=replace(SETTINGS, two_pass=True)), "two-pass"),
+        (lambda out: measuring(out, **SETTINGS, two_pass=True), "two-pass"),
         (
             lambda out: DistillJob(out, title="d", settings=DistillSettings(methods=("x2static",))),
             "as often as it learns",
         ),
-        (lambda out: MeasureJob(out, title="m", layers="0"), "layers cannot be chosen"),
+        (lambda out: measuring(out, layers="0"), "layers cannot be chosen"),
     ],
 )
 def test_what_cannot_share_a_pass_says_why(tmp_path: Path, job: Any, what: str) -> None:
@@ -277,6 +284,6 @@ def test_what_cannot_share_a_pass_says_why(tmp_path: Path, job: Any, what: str) 
 
 
 def test_two_consumers_of_one_folder(tmp_path: Path) -> None:
-    jobs = [MeasureJob(tmp_path / "out", title="m"), EncodeJob(tmp_path / "out", title="e")]
+    jobs = [measuring(tmp_path / "out"), EncodeJob(tmp_path / "out", title="e")]
     with pytest.raises(UsageError, match="a folder of its own"):
         run_jobs(jobs, lambda: reading(OwnEncoder()))

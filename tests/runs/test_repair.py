@@ -92,9 +92,9 @@ def test_repairs_are_those_of_the_collected_vectors(folder: Path, seen: Any) -> 
 
 
 def test_before_and_after_are_measured_runs(folder: Path, tmp_path: Path) -> None:
-    lb.measure(OwnEncoder(), MADE, settings=MEASURE, out=tmp_path / "plain")
+    lb.measure(OwnEncoder(), MADE, **MEASURE.as_dict(), out=tmp_path / "plain")
     assert_same_tables(folder / "before" / "layers.csv", tmp_path / "plain" / "layers.csv")
-    lb.measure(OwnEncoder(), MADE, settings=MEASURE, repair=folder, out=tmp_path / "repaired")
+    lb.measure(OwnEncoder(), MADE, **MEASURE.as_dict(), repair=folder, out=tmp_path / "repaired")
     assert_same_tables(folder / "after" / "layers.csv", tmp_path / "repaired" / "layers.csv")
     told = json.loads((folder / "after" / "run.json").read_text())
     assert told["name"] == "own + standardize + all-but-the-top"
@@ -215,7 +215,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_run_that_cannot_be(tmp_path: Path) -> None:
     for options, told in (
         ({"method": "whitn"}, "did you mean 'whiten'"),
-        ({"settings": RepairSettings("center", weights="none")}, "--weights must be one of"),
+        ({"settings": RepairSettings("center", weights="none")}, "weights must be one of"),
         ({"settings": RepairSettings("center", weights="frequency")}, "for a table of vectors without a text"),
         (
             {"settings": RepairSettings("center", measure=lb.MeasureSettings(min_contexts=999))},
@@ -305,7 +305,7 @@ SETTINGS_PLAIN = RepairSettings("center", measure=MEASURE)
 
 
 def test_a_model_without_a_text_must_say_so(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--corpus is needed; without one, --layers table"):
+    with pytest.raises(UsageError, match="corpus is needed; without one, layers table"):
         repair("mini-bert", method="center", out=tmp_path / "run")
     with pytest.raises(UsageError, match="pooling cannot be chosen for a table"):
         repair("mini-bert", method="center", out=tmp_path / "run", layers="table", pooling="mean")

@@ -19,12 +19,15 @@ from limbeck.corpus.units import Sentence
 from limbeck.encoded import Encoded
 from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.runs import Measured, MeasureSettings
+from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.sources import open_source
-from limbeck.runs.measure import measure_source
+from limbeck.runs.measure import MeasureSettings
+from limbeck.runs.measuring.compute import measure_source
+from limbeck.runs.measuring.results import Measured
 from limbeck.state import State
 from limbeck.stream import Choice, TextSource, run_pass, survey
 from limbeck.stream.plan import DUPLICATE
+from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 
 SETTINGS = MeasureSettings(min_contexts=3, max_contexts=1000)  # all occurrences of a word are kept
@@ -51,12 +54,14 @@ def alike(a: Measured, b: Measured, tolerance: float) -> None:
     np.testing.assert_allclose(a.words().values, b.words().values, rtol=tolerance, atol=tolerance)
 
 
-def run(source: Any, *, settings: MeasureSettings = SETTINGS, shard_units: int | None = None, workers: int = 0) -> Any:
+def run(source: Any, *, shard_units: int | None = None, workers: int = 0, **settings: Any) -> Any:
     """A measuring run with shards of a given size."""
+    asked = MeasureSettings(**settings) if settings else SETTINGS
     with pytest.MonkeyPatch.context() as patch:
         if shard_units:
             patch.setitem(__import__("limbeck.stream.run", fromlist=["run"]).SHARD_UNITS, "cpu", shard_units)
-        return measure_source(source, settings=settings, workers=workers)
+        with Workers(workers) as processes:
+            return measure_source(source, asked, RunContext(workers=processes))
 
 
 def test_one_pass_equals_all_pairs_in_float64() -> None:
@@ -334,9 +339,9 @@ def test_a_failing_encoder_fails_the_pass_and_leaves_no_thread() -> None:
 def test_seeds_change_samples_and_nothing_exact() -> None:
     source = open_source(contextual, MADE)
     small = {"min_contexts": 3, "points": 50, "max_contexts": 4, "mev_words": 5}
-    one, _ = run(source, settings=MeasureSettings(**small, seed=0))
-    two, _ = run(source, settings=MeasureSettings(**small, seed=1))
-    same, _ = run(source, settings=MeasureSettings(**small, seed=0))
+    one, _ = run(source, **small, seed=0)
+    two, _ = run(source, **small, seed=1)
+    same, _ = run(source, **small, seed=0)
     alike(one, same, 0)
     for name in ("anisotropy", "self_similarity", "intra_sentence_similarity", "isoscore", "mean_norm"):
         np.testing.assert_array_equal(one[name].value, two[name].value, err_msg=name)
@@ -349,8 +354,8 @@ def test_seeds_change_samples_and_nothing_exact() -> None:
 def test_two_passes_make_the_partition_function_exact() -> None:
     source = open_source(contextual, MADE)
     oracle = by_pairs(see(unique_texts(MADE)), min_contexts=3)["log10_isotropy"]
-    once, _ = run(source, settings=MeasureSettings(min_contexts=3, points=40))
-    twice, _ = run(source, settings=MeasureSettings(min_contexts=3, points=40, two_pass=True), shard_units=80)
+    once, _ = run(source, min_contexts=3, points=40)
+    twice, _ = run(source, min_contexts=3, points=40, two_pass=True, shard_units=80)
     assert not np.allclose(once["log10_isotropy"].value, oracle, rtol=1e-3)
     np.testing.assert_allclose(twice["log10_isotropy"].value, oracle, rtol=1e-10)
     assert twice["log10_isotropy"].note == ""

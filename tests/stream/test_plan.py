@@ -19,7 +19,7 @@ from limbeck.stream.tasks import SurveyChunk, chunks_of
 EVERYTHING = Choice(min_contexts=1)
 
 
-def plan_of(
+def index_of(
     made: list[Sentence],
     *,
     characters: int = 10**6,
@@ -55,7 +55,7 @@ def counted(made: list[Sentence], *, deduplicate: bool = True) -> tuple[Counter[
 @pytest.mark.parametrize("deduplicate", [True, False])
 def test_counts_are_those_of_plain_counting_however_the_text_is_chunked(characters: int, deduplicate: bool) -> None:
     made = sentences(300, documents=12)
-    plan = plan_of(made, characters=characters, deduplicate=deduplicate)
+    plan = index_of(made, characters=characters, deduplicate=deduplicate)
     occurrences, contexts, repeated = counted(made, deduplicate=deduplicate)
     vocabulary = plan.vocabulary
     assert dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)) == dict(occurrences)
@@ -70,7 +70,7 @@ def test_counts_are_those_of_plain_counting_however_the_text_is_chunked(characte
 
 def test_the_vocabulary_is_in_one_order_whatever_the_chunks() -> None:
     made = sentences(300, documents=12)
-    plans = [plan_of(made, characters=n, choice=Choice(min_contexts=3, max_words=9)) for n in (1, 77, 10**6)]
+    plans = [index_of(made, characters=n, choice=Choice(min_contexts=3, max_words=9)) for n in (1, 77, 10**6)]
     assert len({tuple(plan.vocabulary.words) for plan in plans}) == 1
     assert len({plan.fingerprint for plan in plans}) == 1
     # most frequent first, ties by spelling
@@ -80,15 +80,15 @@ def test_the_vocabulary_is_in_one_order_whatever_the_chunks() -> None:
 
 def test_a_word_needs_different_texts_or_occurrences() -> None:
     made = [Sentence(tuple(words.split()), index=i) for i, words in enumerate(["a a a b", "b c", "b c", "c d"])]
-    assert plan_of(made, choice=Choice(min_contexts=2)).vocabulary.words == ["b", "c"]  # "b c" counts once
-    by_count = plan_of(made, choice=Choice(min_contexts=3, by_occurrences=True), deduplicate=False)
+    assert index_of(made, choice=Choice(min_contexts=2)).vocabulary.words == ["b", "c"]  # "b c" counts once
+    by_count = index_of(made, choice=Choice(min_contexts=3, by_occurrences=True), deduplicate=False)
     assert by_count.vocabulary.words == ["a", "b", "c"]
     assert by_count.vocabulary.contexts.tolist() == [1, 3, 3]
 
 
 def test_words_of_duplicates_alone_are_no_words_of_the_corpus() -> None:
     made = [Sentence(("a", "b")), Sentence(("a", "b"), document=1), Sentence(("c",), document=2)]
-    plan = plan_of(made, characters=1)
+    plan = index_of(made, characters=1)
     assert plan.vocabulary.words == ["a", "b", "c"]
     assert plan.duplicates.tolist() == [made[1].identity]
     assert plan.texts == 2
@@ -100,7 +100,7 @@ def test_paragraphs_are_compared_as_wholes() -> None:
         Sentence(("x", "y"), 0, 1, 2), Sentence(("w",), 0, 1, 3),
         Sentence(("x",), 1, 0, 0), Sentence(("y", "z"), 1, 0, 1),  # says the same as the first paragraph
     ]  # fmt: skip
-    plan = plan_of(made, text_unit="paragraph")
+    plan = index_of(made, text_unit="paragraph")
     assert plan.texts == 2
     assert plan.duplicates.tolist() == [made[4].identity]
     assert dict(zip(plan.vocabulary, plan.vocabulary.contexts.tolist(), strict=True)) == {
@@ -114,9 +114,9 @@ def test_paragraphs_are_compared_as_wholes() -> None:
 def test_max_words_are_chosen_by_hash_and_punctuation_is_left_out() -> None:
     made = sentences(400)
     occurrences, _, _ = counted(made)
-    plan = plan_of(made, choice=Choice(min_contexts=1, max_words=5))
+    plan = index_of(made, choice=Choice(min_contexts=1, max_words=5))
     assert set(plan.vocabulary.words) == set(sorted(occurrences, key=lambda word: hash_text(f"0\x1f{word}"))[:5])
-    without = plan_of(made, choice=Choice(min_contexts=1, drop_punctuation=True))
+    without = index_of(made, choice=Choice(min_contexts=1, drop_punctuation=True))
     assert set(occurrences) - set(without.vocabulary.words) == {",", "."}
     assert without.units == occurrences.total()  # they are measured with the rest, only not followed
 
@@ -124,7 +124,7 @@ def test_max_words_are_chosen_by_hash_and_punctuation_is_left_out() -> None:
 @pytest.mark.parametrize("size", [1, 40, 100, 10**6])
 def test_shards_are_whole_documents_and_cover_all(size: int) -> None:
     made = sentences(200, documents=9)
-    plan = plan_of(made, shard_units=size, characters=100)
+    plan = index_of(made, shard_units=size, characters=100)
     assert plan.shards[0].start == 0
     assert plan.shards[-1].stop == 9
     assert [shard.number for shard in plan.shards] == list(range(len(plan.shards)))
@@ -140,7 +140,7 @@ def test_shards_are_whole_documents_and_cover_all(size: int) -> None:
 
 
 def test_a_plan_survives_its_arrays() -> None:
-    plan = plan_of(sentences(100), shard_units=50)
+    plan = index_of(sentences(100), shard_units=50)
     again = Plan.from_arrays(plan.to_arrays(), plan.dropped)
     assert again.vocabulary.words == plan.vocabulary.words
     assert again.shards == plan.shards

@@ -24,9 +24,9 @@ from limbeck.cli import main
 from limbeck.corpus import Corpus
 from limbeck.encoders.function import TextPreparer
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs import MeasureSettings
-from limbeck.runs.execution.jobs import EncodeJob, Job, MeasureJob
+from limbeck.runs.execution.jobs import EncodeJob
 from limbeck.runs.execution.sharing import Reading, run_jobs
+from limbeck.runs.measure import MeasureRun
 from limbeck.stream import Choice, Passed, Plan, TextSource, run_pass
 from limbeck.stream.checkpoint import PARTS
 from limbeck.stream.workers import Workers
@@ -288,7 +288,7 @@ def test_what_is_done_is_kept_when_ray_fails(cluster: Any, tmp_path: Path, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(Driver, "finish", fail)
-        with pytest.raises(LimbeckError, match=r"until the end; .*the head is gone: --existing resume"):
+        with pytest.raises(LimbeckError, match=r"until the end; .*the head is gone: existing='resume'"):
             go(cluster, checkpoint=tmp_path)
     again = OwnEncoder()
     equal(go(0, again, checkpoint=tmp_path), go())
@@ -351,9 +351,9 @@ def test_a_worker_that_is_lost_while_it_plans_is_replaced(
 
 
 def test_a_plan_runs_there_too(cluster: Any, tmp_path: Path) -> None:
-    def jobs(place: Path) -> list[Job]:
-        settings = MeasureSettings(min_contexts=2, points=100, mev_words=5)
-        measure = MeasureJob(place / "measure", title="measure", figures=False, settings=settings)
+    def jobs(place: Path) -> list[Any]:
+        settings = {"min_contexts": 2, "points": 100, "mev_words": 5, "figures": False}
+        measure = MeasureRun.of({"out": place / "measure", **settings})
         return [measure, EncodeJob(place / "encode", title="encode", keep="float32")]
 
     for place, workers in (("here", 0), ("there", cluster)):
@@ -396,9 +396,9 @@ def test_an_encoder_that_cannot_be_sent_is_refused(cluster: Any) -> None:
 def test_more_workers_than_cores_are_refused(cluster: Any) -> None:
     from limbeck.stream.ray import RayWorkers
 
-    with pytest.raises(UsageError, match="--workers must be at most"):
+    with pytest.raises(UsageError, match="workers must be at most"):
         _ = RayWorkers(10_000).many
-    with pytest.raises(UsageError, match="--gpus-per-worker 1000 must be there"):
+    with pytest.raises(UsageError, match="gpus_per_worker 1000 must be there"):
         _ = RayWorkers(1, gpus_per_worker=1000).many
 
 
@@ -413,7 +413,7 @@ def test_an_address_is_of_the_ray_that_is_there(cluster: Any) -> None:
     for address in (None, "auto", there):
         with RayWorkers(1, address=address) as workers:
             workers.start()
-    with pytest.raises(UsageError, match=f"--address must be {there}.*; got 127.0.0.1:1"):
+    with pytest.raises(UsageError, match=f"address must be {there}.*; got 127.0.0.1:1"):
         RayWorkers(1, address="127.0.0.1:1").start()
     assert ray.is_initialized()
 
@@ -423,7 +423,7 @@ def test_an_address_must_be_one_that_can_be_used(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     _check("auto")
-    with pytest.raises(LimbeckError, match=r"a cluster of Ray must be at --address 127\.0\.0\.1:1; "):
+    with pytest.raises(LimbeckError, match=r"a cluster of Ray must be at address 127\.0\.0\.1:1; "):
         _check("127.0.0.1:1")
     with pytest.raises(UsageError, match="HOST:PORT"):
         _check("ray://127.0.0.1:10001")

@@ -132,7 +132,7 @@ def test_what_goes_wrong_arrives(workers: Workers, error: type[Exception], arriv
 
 
 def test_a_process_of_the_pool_that_is_killed() -> None:
-    with Workers(1) as workers, pytest.raises(LimbeckError, match=r"ended unexpectedly .*: lower --workers"):
+    with Workers(1) as workers, pytest.raises(LimbeckError, match=r"ended unexpectedly .*: lower workers"):
         list(workers.run(KillOne()))
 
 

@@ -126,7 +126,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None
     made(["a"]).save(tmp_path / "v.npz")
     for name, format in (("old.txt", "auto"), ("folder", "auto"), ("pipeline", "spacy")):
         made(["b"]).save(tmp_path / name, format)
-        with pytest.raises(InputError, match="there already: give --existing replace"):
+        with pytest.raises(InputError, match="there already: give existing='replace'"):
             convert(tmp_path / "v.npz", tmp_path / name, format=format)
         assert StaticVectors.load(tmp_path / name).words == ["b"]
         convert(tmp_path / "v.npz", tmp_path / name, format=format, existing="replace")

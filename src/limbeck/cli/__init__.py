@@ -7,7 +7,8 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from limbeck import __version__
 from limbeck.cli import (
@@ -21,7 +22,6 @@ from limbeck.cli import (
     encode,
     evaluate,
     finetune,
-    measure,
     merge,
     models,
     plan,
@@ -36,13 +36,16 @@ from limbeck.cli.help import Help
 from limbeck.cli.options import add_common_options
 from limbeck.cli.output import as_json, recorded, silenced
 from limbeck.cli.process import prepare_process, print_anything, warnings_in_a_line
+from limbeck.cli.program import TerminalSettings, command_named, command_names, parser_for, read_run
+from limbeck.cli.running import perform
 from limbeck.cli.torchrun import refuse_torchrun
 from limbeck.errors import LimbeckError, holds_password, without_passwords
 from limbeck.remote import refuse_password, urls_among
+from limbeck.runs.execution.run import Run
 from limbeck.stopping import as_ctrl_c
 
 COMMANDS = (
-    measure, encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce, report,
+    encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce, report,
     serve, convert, models, demo, doctor, completion,
 )  # fmt: skip
 
@@ -82,6 +85,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"limbeck {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in command_names():  # they have parsers of their own, and are listed here
+        found = command_named(name)
+        assert found is not None
+        commands.add_parser(name, help=found.summary)
+        commands.choices[name] = parser_for(found)
     for command in COMMANDS:
         own = command.add_parser(commands)
         own.formatter_class = Help
@@ -96,14 +104,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if arguments is None else arguments)
     if any(map(_is_secret, typed)):  # before anything can show or record it
         return _refused(typed)
-    options = build_parser().parse_args(arguments)
+    command = command_named(typed[0]) if typed else None
+    if command is not None:
+        terminal = TerminalSettings(**{name: f"--{name}" in typed for name in ("quiet", "json", "debug")})
+        writes = "--dry-run" not in typed and ("--out" in typed or any(word.startswith("--out=") for word in typed))
+        return _conduct(typed[0], lambda: _perform(command, typed), terminal, silent=terminal.quiet and writes)
+    try:
+        options = build_parser().parse_args(arguments)
+    except LimbeckError as error:
+        _complain(f"limbeck: {error.for_terminal()}")
+        return error.exit_status
     options.typed = typed
+
+    def old() -> int:
+        vars(options).update(urls_among(vars(options)))
+        return int(options.run(options) or 0)
+
+    terminal = TerminalSettings(quiet=options.quiet, json=options.json, debug=options.debug)
+    return _conduct(options.command, old, terminal, silent=options.quiet and _writes(options))
+
+
+def _perform(command: type[Run[Any]], typed: Sequence[str]) -> int:
+    run, terminal = read_run(command, typed[1:])
+    perform(run, terminal)
+    return 0
+
+
+def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings, *, silent: bool) -> int:
+    """Do what a command does, and speak as it was asked to; its exit status."""
     prepare_process()
-    silent = options.quiet and not options.json and _writes(options)
-    with recorded(options.json) as told, silenced(silent), warnings_in_a_line():
-        status, error = _attempt(options)
-    if options.json:
-        facts = {"command": options.command, "status": status, **({"error": error} if error else {}), **told}
+    with recorded(terminal.json) as told, silenced(silent and not terminal.json), warnings_in_a_line():
+        status, error = _attempt(command, action, debug=terminal.debug)
+    if terminal.json:
+        facts = {"command": command, "status": status, **({"error": error} if error else {}), **told}
         try:
             print(as_json(facts), flush=True)
         except BrokenPipeError:
@@ -136,13 +169,12 @@ def _writes(options: argparse.Namespace) -> bool:
     return options.command not in ("models", "doctor", "completion", "serve") and not getattr(options, "dry_run", False)
 
 
-def _attempt(options: argparse.Namespace) -> tuple[int, str]:
+def _attempt(command: str, action: Callable[[], int], *, debug: bool) -> tuple[int, str]:
     """The command's exit status, and what was wrong, which is told on standard error."""
     try:
         with as_ctrl_c():
-            refuse_torchrun(options.command)
-            vars(options).update(urls_among(vars(options)))
-            status = int(options.run(options) or 0)
+            refuse_torchrun(command)
+            status = action()
             sys.stdout.flush()  # what cannot be printed should be found here, not when Python ends
         return status, ""
     except KeyboardInterrupt:
@@ -152,13 +184,13 @@ def _attempt(options: argparse.Namespace) -> tuple[int, str]:
         _give_up_printing()
         return 1, ""
     except LimbeckError as error:
-        if options.debug:
+        if debug:
             raise
         told = error.for_terminal() + _notes(error)
         _complain(f"limbeck: {told}")
         return error.exit_status, told
     except (OSError, MemoryError, RuntimeError) as error:
-        if options.debug:
+        if debug:
             raise
         told = _plainly(error)
         _complain(f"limbeck: {told} (--debug shows where){_notes(error)}")

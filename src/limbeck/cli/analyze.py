@@ -366,7 +366,7 @@ def save(analyses: Sequence[Analysis], folder: RunFolder, asked: Mapping[str, An
     """Tables, figures and run.json."""
     from limbeck.analysis.result import joined
     from limbeck.reporting.analyses import draw_analyses
-    from limbeck.runs.measure import versions
+    from limbeck.runs.execution.record import versions
     from limbeck.state import write_text
     from limbeck.tables import write_csv
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from limbeck.cli.analyze import UNITS as ANALYSES
 from limbeck.cli.evaluate import UNITS as AVERAGED
 from limbeck.cli.options import UNITS
+from limbeck.cli.program import command_named
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.papers import PAPERS
+from limbeck.settings import options_of
 
 
 @dataclass(frozen=True)
@@ -156,4 +158,8 @@ ARGUMENTS: dict[str, Names] = {
 
 def names_for(command: str, option: str) -> Names | None:
     """What an option of a command can be followed by, if names are known."""
+    run = command_named(command)
+    for one in () if run is None else (one for kind in run.settings().values() for one in options_of(kind)):
+        if one.flag == option:
+            return Names(one.names, one.separator, one.files) if one.names or one.files else None
     return OF_COMMAND.get((command, option), OPTIONS.get(option))

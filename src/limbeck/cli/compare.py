@@ -86,7 +86,7 @@ def facts_of(found: Compared) -> dict[str, Any]:
 
 
 def write(found: Compared, folder: RunFolder, options: argparse.Namespace) -> None:
-    from limbeck.runs.measure import versions
+    from limbeck.runs.execution.record import versions
     from limbeck.tables import write_csv
 
     write_csv(folder.unfinished / "compare.csv", found.columns())

@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 def line(done: Converted) -> str:
     """What was written and what was not, in one line."""
-    from limbeck.runs.measuring.settings import size
+    from limbeck.runs.measuring.sums import size
 
     what = f"{done.words:,} words of {done.dim:,} dimensions as {done.format}, {done.dtype}"
     text = f"{done.path}: {what}, {size(done.size)}"

@@ -28,22 +28,23 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Say which command this is, and do it; runs of an earlier demo are replaced."""
-    from limbeck.cli import build_parser
+    from limbeck.cli.program import TerminalSettings, made
+    from limbeck.cli.running import perform
     from limbeck.corpus.sample import SAMPLE, sample_path
     from limbeck.places import remove_own
+    from limbeck.runs.measure import MeasureRun
 
     out: Path = options.out
     check_out(out)
     command = ["measure", "--model", *MINIATURES, "--corpus", SAMPLE, "--out", str(out)]
     told = "A miniature BERT, GPT-2 and ELMo, trained on the same text, read some 3,000 sentences. This does the same:"
     print(f"{wrapped(told)}\n  limbeck {shlex.join(command)}\n", flush=True)  # before the progress, in a file too
-    measure = build_parser().parse_args([*command, "--existing", "replace", *["--quiet"] * options.quiet])
-    measure.corpus = [str(sample_path())]  # whatever else may be called sample here
-    status: int = measure.run(measure)
+    given = {"model": MINIATURES, "corpus": [str(sample_path())], "out": out, "existing": "replace"}
+    perform(made(MeasureRun, given), TerminalSettings(quiet=options.quiet))
     for name in MINIATURES:  # hundreds of megabytes, and nobody goes on from a demonstration
         remove_own(out / name, "state")
     tell_end(out)
-    return status
+    return 0
 
 
 def tell_end(out: Path) -> None:

@@ -22,7 +22,7 @@ from limbeck.cli.options import (
     source_options,
 )
 from limbeck.cli.output import add, tell
-from limbeck.cli.running import describe, opened, started
+from limbeck.cli.running import opened, started
 from limbeck.cli.torchrun import joined, launched
 from limbeck.errors import UsageError
 
@@ -338,11 +338,11 @@ def foreseen(work: Distillation) -> list[str]:
     """What a planned run will read and take, in a few lines."""
     from limbeck.distillation.card import number_of
     from limbeck.runs.distilling.needs import needs
-    from limbeck.runs.measuring.settings import size
+    from limbeck.runs.measuring.sums import size
 
     plan, listed = work.plan, work.listed
     others = len(listed.words) - listed.shown
-    lines = [f"{number_of(listed.shown)}, read without a text" if plan is None else describe(plan)]
+    lines = [f"{number_of(listed.shown)}, read without a text" if plan is None else plan.describe()]
     if plan is not None and (others or listed.shown != len(plan.vocabulary)):
         line = f"{number_of(listed.shown)} {'is' if listed.shown == 1 else 'are'} to have a vector"
         if others:

@@ -15,7 +15,7 @@ from limbeck.cli.options import (
     need_source,
     source_options,
 )
-from limbeck.cli.running import describe, opened, started
+from limbeck.cli.running import opened, started
 from limbeck.errors import choose
 
 EPILOG = """\
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
     need_source(options)
     choose(options.keep, DTYPES, what="--keep")
-    how: dict[str, Any] = {"keep": options.keep, "division": division_of(options.part, plan_of=options.plan_of)}
+    how: dict[str, Any] = {"keep": options.keep, "division": division_of(options.part, index_of=options.index_of)}
     if options.dry_run:
         foresee(options)
         return 0
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 def foresee(options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
     from limbeck.runs.execution.sources import open_source
-    from limbeck.runs.measuring.settings import size
+    from limbeck.runs.measuring.sums import size
     from limbeck.stream import Choice
     from limbeck.stream.foretell import look_ahead, seconds_a_pass, time_told
 
@@ -84,6 +84,6 @@ def foresee(options: argparse.Namespace) -> None:
         one = seconds_a_pass(ahead, workers=workers.count)
     plan = ahead.plan
     width = 2 if options.keep == "float16" else 4
-    print(describe(plan) + ahead.note)
+    print(plan.describe() + ahead.note)
     print(time_told(one + ahead.whole_look + opened, plan.units / max(one, 1e-9)))
     print(f"{size(plan.units * len(source.layers) * source.dim * width)} of disk")

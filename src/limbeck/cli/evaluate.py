@@ -373,7 +373,7 @@ def account(
 ) -> dict[str, Any]:
     """run.json: where the numbers come from."""
     from limbeck.cli.evaluate_summary import notes_of
-    from limbeck.runs.measure import versions
+    from limbeck.runs.execution.record import versions
 
     leave = ("run", "debug", "typed", "command", "quiet", "json", "out", "existing", "target")
     return {

@@ -19,10 +19,10 @@ NOTHING_THERE = "{}: no file or folder of that name is here, and a model's id wo
 
 def names_of(targets: Sequence[str]) -> list[str]:
     """A name for each target: the last part of its path, more of it where two are alike."""
-    from limbeck.cli.measure import folders_of
+    from limbeck.runs.execution.folders import named_folders
 
     base = Path("targets")
-    return [str(folder.relative_to(base)) for folder in folders_of(base, targets)]
+    return [str(folder.relative_to(base)) for folder in named_folders(base, targets)]
 
 
 def check_uses(options: argparse.Namespace, groups: Set[str]) -> None:

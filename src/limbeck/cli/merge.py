@@ -13,7 +13,7 @@ it. DIR then holds what one run over all of it would have written. Anything else
 
 examples:
   limbeck measure --model bert-base-cased --corpus text.txt --part 1/2 --out parts/1
-  limbeck measure --model bert-base-cased --corpus text.txt --part 2/2 --plan-of parts/1 --out parts/2
+  limbeck measure --model bert-base-cased --corpus text.txt --part 2/2 --index-of parts/1 --out parts/2
   limbeck merge parts/1 parts/2 --out runs/whole
 
   limbeck measure --model bert-base-cased --corpus a.txt --out runs/a
@@ -57,6 +57,6 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(made, Path):
         print(f"{options.out}: vectors of {len(options.runs)} parts; use with --vectors {options.out}")
     else:
-        told = f"{made.moments.n:,} occurrences of {len(options.runs)} runs"
+        told = f"{made.n:,} occurrences of {len(options.runs)} runs"
         print(f"{options.out}: {told}; report.html, tables, figures/, run.json")
     return 0

@@ -7,11 +7,13 @@ import glob
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from limbeck.errors import UsageError, choose
 from limbeck.remote import Place
+from limbeck.settings import Settings, options_of
 
+S = TypeVar("S", bound=Settings)
 UNITS = ("words", "pieces", "characters")
 SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs more than it brings
 
@@ -114,10 +116,25 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
             group.add_argument(option, action="store_true", help=told)
 
 
+def add_settings(parser: argparse.ArgumentParser, *kinds: type[Settings]) -> None:
+    """The options of settings classes, for a parser that is not read off a run class."""
+    from limbeck.cli.program import _add
+
+    for kind in kinds:
+        group = parser.add_argument_group(kind.group)
+        for one in options_of(kind):
+            _add(group, one, one.default)
+
+
+def settings_from(options: argparse.Namespace, kind: type[S]) -> S:
+    """A settings class out of parsed options."""
+    return kind.of(vars(options))
+
+
 def add_part_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("a part of a text, for `limbeck merge`")
     group.add_argument("--part", metavar="K/N", help="plan the whole text, read the K-th of N parts")
-    group.add_argument("--plan-of", metavar="RUN", help="take the plan of another part's run instead of making it")
+    group.add_argument("--index-of", metavar="RUN", help="take the plan of another part's run instead of making it")
 
 
 def add_repair_option(parser: argparse.ArgumentParser) -> None:

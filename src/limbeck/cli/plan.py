@@ -86,7 +86,7 @@ def divided(command: str, arguments: list[str]) -> tuple[dict[str, Any], dict[st
     for key, action in options_of(parser).items():
         if action.dest not in given:
             continue
-        value = given[action.dest]
+        value = True if action.nargs == 0 else given[action.dest]
         if key == "data" and command == "probe":
             shared["corpus"] = value
         elif key == "model" and isinstance(value, list):

@@ -12,16 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from limbeck.cli import distill, encode, measure, probe, repair
+from limbeck.cli import distill, encode, probe, repair
 from limbeck.cli.options import add_corpus_options, add_model_options, count, positive
+from limbeck.cli.program import parser_for
 from limbeck.errors import InputError, UsageError
 from limbeck.remote import refuse_password
+from limbeck.runs.measure import MeasureRun
 
 #: commands that can share a pass
-CONSUMERS: dict[str, Any] = {"measure": measure, "encode": encode, "repair": repair, "distill": distill, "probe": probe}
+CONSUMERS: dict[str, Any] = {
+    "measure": MeasureRun,
+    "encode": encode,
+    "repair": repair,
+    "distill": distill,
+    "probe": probe,
+}
 #: options that a command has for itself and that mean nothing, or something else, in a plan
 NOT_IN_PLANS = (
-    "help", "out", "existing", "dry-run", "quiet", "debug", "json", "vectors", "part", "plan-of", "vocabulary",
+    "help", "out", "existing", "dry-run", "quiet", "debug", "json", "vectors", "part", "index-of", "vocabulary",
     "first-document", "batch-tokens", "workers", "engine", "address", "gpus-per-worker",
 )  # fmt: skip
 
@@ -113,7 +121,11 @@ class PlanFile:
             self.fail(re.sub(r"^argument (-\w, )?--", "", message), command, number, key)
 
         parser.error = fail  # type: ignore[method-assign]
-        return parser.parse_args(arguments)
+        try:
+            return parser.parse_args(arguments)
+        except UsageError as error:
+            key = error.parameter.replace("_", "-")
+            self.fail(error.message.removeprefix("--"), command, number, key if key in given else "")
 
 
 def check_values(plan: Mapping[str, Any]) -> None:
@@ -164,6 +176,8 @@ def shared_parser() -> argparse.ArgumentParser:
 
 def own_parser(command: str) -> argparse.ArgumentParser:
     """The parser of a consumer's command."""
+    if isinstance(CONSUMERS[command], type):
+        return parser_for(CONSUMERS[command])
     holder = argparse.ArgumentParser(prog="limbeck")
     made: argparse.ArgumentParser = CONSUMERS[command].add_parser(holder.add_subparsers())
     made.allow_abbrev = False

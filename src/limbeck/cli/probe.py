@@ -193,7 +193,7 @@ def given_for(options: argparse.Namespace, name: str) -> bool:
 def described(work: Probing) -> list[str]:
     """What will be probed, in a few lines."""
     from limbeck.probing.splits import one_sided
-    from limbeck.runs.measuring.settings import size
+    from limbeck.runs.measuring.sums import size
 
     sides = work.facts_of_sides()
     told = "; ".join(

@@ -9,18 +9,20 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limbeck.cli.measure import add_measure_options, settings_of
 from limbeck.cli.methods import METHODS_TOLD
 from limbeck.cli.options import (
     add_corpus_options,
     add_model_options,
     add_pass_options,
+    add_settings,
     count,
     need_source,
+    settings_from,
     source_options,
 )
 from limbeck.cli.output import console as make_console
-from limbeck.cli.running import describe, opened, started
+from limbeck.cli.running import opened, started
+from limbeck.runs.measure import MeasureSettings, SentenceSettings
 
 if TYPE_CHECKING:
     from limbeck.runs.repair import Repaired, RepairSettings, Subject
@@ -78,7 +80,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="kept vectors in the place of --model and --corpus, or an array of embeddings (.npy)",
     )
     add_pass_options(parser)
-    add_measure_options(parser)
+    add_settings(parser, MeasureSettings, SentenceSettings)
     return parser
 
 
@@ -107,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
             folder,
             settings,
             counts=options.counts,
-            keep_text=not options.no_text,
+            keep_text=options.text,
             workers=workers,
             progress=not options.quiet,
             on_plan=announce,
@@ -124,7 +126,7 @@ def repair_settings_of(options: argparse.Namespace) -> RepairSettings:
         method=options.method,
         weights=options.weights,
         local_points=options.local_points,
-        measure=settings_of(options),
+        measure=settings_from(options, MeasureSettings),
     )
     settings.make()  # a wrong name should not cost a model's loading
     return settings
@@ -144,7 +146,7 @@ def open_for(options: argparse.Namespace, settings: RepairSettings) -> Subject:
 
 def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
     """--dry-run: look at some of the text, try some batches, and say what the whole would take."""
-    from limbeck.runs.measure import check_enough
+    from limbeck.runs.measuring.compute import check_enough
     from limbeck.runs.measuring.estimate import measuring_seconds
     from limbeck.stream.foretell import look_ahead, time_told
 
@@ -157,7 +159,7 @@ def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
         check_enough(ahead.plan, measure, subject.source)
         one, others = measuring_seconds(ahead, subject.source, measure, workers=workers.count)
     for line in foreseen(subject, ahead.plan, settings):
-        print(line + (ahead.note if line == describe(ahead.plan) else ""))
+        print(line + (ahead.note if line == ahead.plan.describe() else ""))
     seconds = passes_of(subject, ahead.plan, settings) * one + 2 * others + opened  # measured before and after
     print(time_told(seconds, ahead.plan.units / max(one, 1e-9)))
 
@@ -165,14 +167,14 @@ def foresee(settings: RepairSettings, options: argparse.Namespace) -> None:
 def foreseen(subject: Subject, plan: Plan, settings: RepairSettings) -> list[str]:
     """What a run will read and take, in a few lines."""
     from limbeck.repairs.fitting import memory_needed
-    from limbeck.runs.measuring.settings import needs, size
+    from limbeck.runs.measuring.sums import needs, size
 
     shape: dict[str, Any] = {"layers": len(subject.source.layers), "dim": subject.source.dim}
     measure = (settings.for_table if subject.alone else settings).measure
     fitting = size(memory_needed(settings.make(), **shape))
     passes = passes_of(subject, plan, settings)
     return [
-        describe(plan),
+        plan.describe(),
         f"{passes} passes: before, after" + (f", {passes - 2} more" if passes > 2 else ""),
         f"{needs(plan, **shape, settings=measure)}; {fitting} for the fit",
     ]

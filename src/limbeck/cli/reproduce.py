@@ -7,8 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limbeck.cli.measure import add_measure_options
-from limbeck.cli.options import add_corpus_options, add_model_options, add_pass_options, positive
+from limbeck.cli.options import add_corpus_options, add_model_options, add_pass_options, add_settings, positive
 from limbeck.cli.reproduce_findings import print_findings, write
 from limbeck.cli.reproduce_parts import from_parents, from_spaces
 from limbeck.cli.reproduce_probes import IDLE as IDLE_FOR_PROBES
@@ -17,6 +16,7 @@ from limbeck.cli.reproduce_probes import add_probe_options, from_probes
 from limbeck.cli.reproduce_runs import from_runs, from_tables
 from limbeck.errors import UsageError
 from limbeck.papers import PAPERS, paper_named
+from limbeck.runs.measure import MeasureSettings, SentenceSettings
 
 if TYPE_CHECKING:
     from limbeck.papers.findings import Source
@@ -61,19 +61,19 @@ IDLE: dict[Source, tuple[str, ...]] = {
         *CAPS, *TRAINING, *PROBING, *ENGINE,
         "revision", "layers", "pooling", "units", "window", "context", "targets", "keep_first", "special", "stack",
         "device", "dtype", "trust_remote_code", "text_unit", "batch_tokens", "workers", "senses", "sense_label",
-        "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass", "no_text",
+        "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass", "text",
     ),
     "parents": (
         *PROBING, *ENGINE,
         "early", "max_pairs", "seeds", "count_in", "layers", "units", "context", "targets", "special", "text_unit",
         "senses", "sense_label", "min_contexts", "max_words", "mev_words", "max_contexts", "points", "two_pass",
-        "no_text",
+        "text",
     ),
     "spaces": (
         *PROBING, *ENGINE,
         *TRAINING, "early", "layers", "pooling", "units", "context", "targets", "special", "stack", "text_unit",
         "senses", "sense_label", "workers", "min_contexts", "max_words", "mev_words", "max_contexts", "two_pass",
-        "no_text",
+        "text",
     ),
 }  # fmt: skip
 #: source of a paper's claims -> what they are tried on, in words
@@ -146,7 +146,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         "--early", type=Path, metavar="DIR", help="folder with tables kept in training, early-NAME.safetensors"
     )
     add_pass_options(parser)
-    add_measure_options(parser)
+    add_settings(parser, MeasureSettings, SentenceSettings)
     parser.set_defaults(vectors=None, default_of=parser.get_default)
     return parser
 

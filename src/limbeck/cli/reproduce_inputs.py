@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from limbeck.cli.measure import folders_of
 from limbeck.errors import LimbeckError, UsageError, choose
 
 if TYPE_CHECKING:
@@ -33,7 +32,9 @@ def begin(paper: Paper, options: argparse.Namespace, *, no_static: str = "") -> 
     from limbeck.runs.execution.sources import is_static
 
     choose(options.existing, EXISTING, what="--existing")
-    names = [folder.name for folder in folders_of(Path(), options.model)]
+    from limbeck.runs.execution.folders import named_folders
+
+    names = [folder.name for folder in named_folders(Path(), options.model)]
     for model in options.model:
         if not is_static(model):
             check_model(model)

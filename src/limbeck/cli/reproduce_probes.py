@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from limbeck.cli.measure import folders_of
 from limbeck.cli.options import count, positive, rate, source_options
 from limbeck.cli.reproduce_inputs import begin, command_of
 from limbeck.errors import InputError, choose
@@ -26,7 +25,7 @@ OPTIONS = (
 IDLE = (
     "early", "max_pairs", "seeds", "count_in", "min_count", "sentences", "fine_tuned", "layers", "units", "context",
     "targets", "special", "text_unit", "senses", "sense_label", "workers", "min_contexts", "max_words", "mev_words",
-    "points", "two_pass", "no_text",
+    "points", "two_pass", "text",
 )  # fmt: skip
 
 
@@ -132,7 +131,9 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
 
 def frozen_of(options: argparse.Namespace) -> list[str]:
     """Names of the folders of models that are not to be fine-tuned."""
-    names = [folder.name for folder in folders_of(Path(), options.model)]
+    from limbeck.runs.execution.folders import named_folders
+
+    names = [folder.name for folder in named_folders(Path(), options.model)]
     return [names[options.model.index(choose(model, options.model, what="--not-tuned"))]
             for model in options.not_tuned or ()]  # fmt: skip
 

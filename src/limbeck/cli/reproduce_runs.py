@@ -6,9 +6,8 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from limbeck.cli.measure import check_before, folders_of, foresee, measure_into, settings_of
 from limbeck.cli.options import source_options
 from limbeck.cli.reproduce_inputs import check_out, check_page, command_of
 from limbeck.errors import InputError, UsageError, choose
@@ -19,31 +18,39 @@ if TYPE_CHECKING:
     from limbeck.papers.findings import Paper
     from limbeck.papers.parts import Part
     from limbeck.papers.results import Reproduction
+    from limbeck.runs.measure import MeasureRun
     from limbeck.tables import Columns
 
 
 def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     """Measure each model as `limbeck measure` does, and judge by the run folders."""
+    from limbeck.cli.process import prepare_process
     from limbeck.papers.component_vectors import find_nine_sets
     from limbeck.papers.results import evaluate
     from limbeck.papers.text import default_corpus
+    from limbeck.runs.execution.context import silent
+    from limbeck.runs.execution.execute import estimate, execute
+    from limbeck.runs.execution.folders import named_folders
 
     if options.layers is not None:
         raise UsageError("Claims are about all layers of a model; got --layers: leave it out.")
-    settings = settings_of(options)
-    targets = folders_of(options.out / "runs", options.model)
+    targets = named_folders(options.out / "runs", options.model)
     check_page(paper, options)
     check_out(options)
     sets = find_nine_sets(options.data)  # a wrong folder is told before anything is measured
     options.corpus = options.corpus or [str(default_corpus())]
-    check_before(targets, options)
+    run = measuring(options, targets)
     if options.dry_run:
-        for model in options.model:
-            foresee(model, settings, options)
+        for line in estimate(run, prepare=prepare_process):
+            print(line)
         return None
     senses = senses_of(options)
-    for model, target in zip(options.model, targets, strict=True):
-        measure_into(target, model, settings, options, summary=False)
+
+    def notify(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    show = not options.quiet
+    execute(run, progress=show, notify=notify if show else silent, prepare=prepare_process)
     static = components_of(options, targets, *sets)
     found = evaluate(paper, targets, senses=senses, static=static, command=command_of(options.typed))
     words = sorted(senses)
@@ -52,6 +59,20 @@ def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
         "senses.csv": {"word": words, "senses": [senses[word] for word in words]} if senses else {},
         "static.csv": scores,
     }
+
+
+def measuring(options: argparse.Namespace, targets: Sequence[Path]) -> MeasureRun:
+    """The measuring run that the options ask for, with a folder per model."""
+    from limbeck.cli.program import made
+    from limbeck.runs.measure import MeasureRun
+    from limbeck.settings import options_of
+
+    known = {one.name: one for kind in MeasureRun.settings().values() for one in options_of(kind)}
+    given = {
+        name: value for name, one in known.items() if (value := getattr(options, name, one.default)) != one.default
+    }
+    given["out"] = targets[0] if len(targets) == 1 else options.out / "runs"
+    return cast("MeasureRun", made(MeasureRun, given))
 
 
 def components_of(
@@ -104,13 +125,13 @@ def from_tables(paper: Paper, options: argparse.Namespace) -> Gathered | None:
     from limbeck.papers.table_similarity import find_sets
     from limbeck.papers.table_subjects import Gathering, gather
     from limbeck.papers.text import default_corpus
-    from limbeck.runs.execution.folders import EXISTING
+    from limbeck.runs.execution.folders import EXISTING, named_folders
     from limbeck.runs.execution.sources import CORPUS_OPTIONS, open_corpus
     from limbeck.runs.measuring.presets import preset_named
 
     preset_named(options.preset)
     choose(options.existing, EXISTING, what="--existing")
-    names = [folder.name for folder in folders_of(Path(), options.model)]
+    names = [folder.name for folder in named_folders(Path(), options.model)]
     check_page(paper, options)
     check_out(options)
     sets, missing = find_sets(options.data)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.options import add_engine_options
 from limbeck.errors import Interrupted, UsageError
 from limbeck.parameters import takes
+from limbeck.runs.measure import MeasureRun
 
 if TYPE_CHECKING:
     from limbeck.cli.plan_file import PlanFile
@@ -157,12 +159,13 @@ def open_reading(shared: argparse.Namespace) -> Reading:
     return Reading(source.corpus, source.encoder, source.text_unit, source.batch_tokens, shared.model, asked)
 
 
-def jobs_of(file: PlanFile, out: Path | None) -> list[Job]:
+def jobs_of(file: PlanFile, out: Path | None) -> list[Any]:
     """The consumers of a plan, each with the settings that its own command would have."""
     from limbeck.cli.plan_file import own_parser
+    from limbeck.runs.execution.jobs import Job
 
     base = out or (Path(file.shared["out"]) if "out" in file.shared else None)
-    jobs: list[Job] = []
+    jobs: list[Any] = []
     for table in file.tables:
         given = dict(table.options)
         if "out" not in given:
@@ -177,18 +180,26 @@ def jobs_of(file: PlanFile, out: Path | None) -> list[Job]:
             job = MAKERS[table.command](options)
         except UsageError as error:
             file.fail(error.message, table.command, table.number)
-        job.out, job.title = options.out, f"{file.path}:{table.line}: {table.title}"
-        job.layers = None if layers is None else str(layers)
+        job.title = f"{file.path}:{table.line}: {table.title}"
+        if isinstance(job, Job):
+            job.out = options.out
+            job.layers = None if layers is None else str(layers)
+        elif layers is not None:
+            job.encoder = replace(job.encoder, layers=str(layers))
         jobs.append(job)
     return jobs
 
 
-def measure_job(options: argparse.Namespace) -> Job:
-    from limbeck.cli.measure import settings_of
-    from limbeck.runs.execution.jobs import MeasureJob
+REPAIRED = "repair changes the vectors inside the pass, which others share: run it by itself"
 
-    refuse_repair(options)
-    return MeasureJob(options.out, settings=settings_of(options), keep_text=not options.no_text)
+
+def measure_job(options: argparse.Namespace) -> Any:
+    from limbeck.cli.program import made
+
+    given = vars(options)
+    if given.get("repair") is not None:
+        raise UsageError(REPAIRED)
+    return made(MeasureRun, given)
 
 
 def encode_job(options: argparse.Namespace) -> Job:
@@ -203,7 +214,7 @@ def encode_job(options: argparse.Namespace) -> Job:
 
 def refuse_repair(options: argparse.Namespace) -> None:
     if options.repair is not None:
-        raise UsageError("repair changes the vectors inside the pass, which others share: run it by itself")
+        raise UsageError(REPAIRED)
 
 
 def repair_job(options: argparse.Namespace) -> Job:

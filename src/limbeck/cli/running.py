@@ -4,19 +4,51 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.options import workers_for
+from limbeck.cli.process import prepare_process
+from limbeck.cli.program import TerminalSettings, show_of
 from limbeck.errors import Interrupted, UsageError
+from limbeck.runs.execution.run import Run
 from limbeck.stopping import stop_now
 
 if TYPE_CHECKING:
     from limbeck.runs.execution.folders import RunFolder
-    from limbeck.stream import Plan
     from limbeck.stream.workers import Workers
+
+
+def perform(run: Run[Any], terminal: TerminalSettings) -> None:
+    """Execute a run, or say what it would take, and print what comes out."""
+    from limbeck.runs.execution.context import silent
+    from limbeck.runs.execution.execute import estimate, execute
+
+    if run.output.dry_run:
+        for line in estimate(run, prepare=prepare_process):
+            print(line)
+        return
+    show = show_of(run.command)
+
+    def finished(result: Any, one: Run[Any], complete: bool) -> None:
+        if complete:
+            print(f"{one.output.out}: complete already.")
+        else:
+            show(result, one)
+
+    def notify(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    speaks = not terminal.quiet
+    execute(run, progress=speaks, notify=notify if speaks else silent, finished=finished, prepare=prepare_process)
+    shared = None if run.output.out is None else run.output.out / "report.html"
+    if shared is not None and len(run.split()) > 1:
+        if run.output.figures:
+            print(f"figures with all models: {shared.with_name('figures')}")
+        print(f"report with all models: {shared}")
 
 
 @contextmanager
@@ -57,14 +89,3 @@ def started(options: argparse.Namespace) -> Workers:
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, stop_now)  # Ray's own way is a page of traces
     return workers
-
-
-def describe(plan: Plan) -> str:
-    """A plan in a line or two."""
-    text = (
-        f"{plan.units:,} words in {plan.texts:,} texts of {plan.documents:,} documents; {plan.types:,} distinct, "
-        f"{len(plan.vocabulary):,} followed"
-    )
-    if plan.dropped:
-        text += "; left out: " + ", ".join(f"{reason} {number:,}" for reason, number in plan.dropped.items())
-    return text

@@ -23,7 +23,7 @@ def models(found: Reproduction) -> str:
     corpus = (found.subjects[0].account.get("source") or {}).get("corpus") or {}
     named = ", ".join(f"`{Path(path).name}`" for path in corpus.get("paths", [])) or "kept vectors"
     told = f"Text: {named}, {counts.get('words', 0):,} words in {counts.get('texts', 0):,} different texts; "
-    told += f"{counts.get('followed_words', 0):,} words followed. Preset: `{', '.join(found.presets)}`."
+    told += f"{counts.get('tracked_words', 0):,} words followed. Preset: `{', '.join(found.presets)}`."
     lines.append(told)
     return "\n\n".join([*lines, *how(found)])
 

@@ -128,7 +128,7 @@ def compare(a: Any, b: Any, *, layers: str | None = None, draws: int = DRAWS, se
 
 def is_measured(run: Any) -> bool:
     """Whether this is a result of `limbeck.measure`, which stands above this module."""
-    return not isinstance(run, str | Path) and hasattr(run, "results") and hasattr(run, "plan")
+    return not isinstance(run, str | Path) and hasattr(run, "record") and hasattr(run, "tables")
 
 
 def account_of(folder: Path, *, done: str = "compared") -> dict[str, Any]:

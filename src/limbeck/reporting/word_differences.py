@@ -18,10 +18,12 @@ from limbeck.evaluation.significance import draws_for
 from limbeck.extras import need
 from limbeck.reporting.differences import Compared, Row, account_of, judged
 from limbeck.reporting.read import AGAIN, TABLE
-from limbeck.tables import read_csv
+from limbeck.tables import Columns, read_csv
 
 Floats = NDArray[np.float64]
 WORD_MEASURES = ("self_similarity", "mev", "mev_centered")
+#: columns of words.parquet that they are made of; self-similarity has a baseline per layer
+WORD_COLUMNS = ("self_similarity", "mev", "mev_baseline", "mev_centered", "mev_centered_baseline")
 #: measures of whole layers: compared by their intervals where they have any, else told
 LAYER_MEASURES = (
     "anisotropy",
@@ -98,26 +100,7 @@ def measurements_of(run: Any) -> Measurements:
     """Of a run folder, or of a result of `limbeck.measure`."""
     if isinstance(run, Path):
         return read_measurements(run)
-    table = run.columns()
-    whole: dict[str, dict[str, Row]] = {}
-    for cells in zip(*table.values(), strict=True):
-        row = {name: "" if value is None else value for name, value in zip(table, cells, strict=True)}
-        whole.setdefault(row["measure"], {})[row["layer"]] = row
-    counted = np.flatnonzero(run.counted)
-    words = list(run.plan.vocabulary.words)
-    values: dict[str, dict[str, Floats]] = {}
-    for measure in WORD_MEASURES:
-        found = run.words(measure)
-        if measure == "self_similarity":
-            own, baseline = found.values, found.baseline[:, None]
-        else:  # of the words whose occurrences were kept
-            own, baseline = np.full((2, len(run.layers), len(words)), np.nan)
-            own[:, run.kept_words] = found.values
-            baseline[:, run.kept_words] = np.nan if found.baselines is None else found.baselines
-        values[measure] = {"value": own[:, counted], "adjusted": (own - baseline)[:, counted]}
-    text, units = _read_by(run.source)
-    shown = [words[place] for place in counted]
-    return Measurements(str(run.name), text, units, tuple(run.layers), shown, values, whole)
+    return _measurements(run, run.record, run.tables["layers"], run.tables["words"])
 
 
 def _told(run: Any, name: str) -> str:
@@ -133,32 +116,37 @@ def _read_by(source: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def read_measurements(folder: Path) -> Measurements:
     """A run folder's words and layers."""
-    account, source = account_of(folder), account_of(folder).get("source", {})
+    account = account_of(folder)
     layers = tuple(str(layer) for layer in account["layers"])
     parquet = need("pyarrow.parquet", purpose="Reading Parquet")
-    names = [name for measure in WORD_MEASURES for name in (measure, f"{measure}_baseline")]
     try:
         table = read_csv(folder / "layers.csv")
-        columns = [name for name in names if name != "self_similarity_baseline"]
-        words = parquet.read_table(folder / "words.parquet", columns=["word", "layer", *columns]).to_pydict()
+        words = parquet.read_table(folder / "words.parquet", columns=["word", "layer", *WORD_COLUMNS]).to_pydict()
     except (OSError, IndexError, ValueError) as error:
         told = " ".join(str(error).split())[:100]
         raise InputError(f"{folder}: layers.csv and words.parquet must be there and whole; {told}: {AGAIN}.") from error
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
-    whole: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        whole.setdefault(row["measure"], {})[row["layer"]] = row
     if words["layer"][: len(layers)] != list(layers):  # a word's layers stand together, in this order
         raise InputError(f"{folder}: words.parquet must have the layers of run.json, word by word: {AGAIN}.")
-    arrays = {name: np.array(words[name], dtype=np.float64).reshape(-1, len(layers)).T for name in columns}
+    return _measurements(folder, account, table, words)
+
+
+def _measurements(run: Any, record: Mapping[str, Any], by_layer: Columns, by_word: Columns) -> Measurements:
+    """Of a record and the tables of layers and words."""
+    layers = tuple(str(layer) for layer in record["layers"])
+    whole: dict[str, dict[str, Row]] = {}
+    for cells in zip(*by_layer.values(), strict=True):
+        row = {name: "" if cell is None else cell for name, cell in zip(by_layer, cells, strict=True)}
+        whole.setdefault(row["measure"], {})[row["layer"]] = row
+    arrays = {name: np.array(by_word[name], dtype=np.float64).reshape(-1, len(layers)).T for name in WORD_COLUMNS}
     baseline = np.array([_number(whole["self_similarity"][layer]["baseline"]) for layer in layers])
     arrays["self_similarity_baseline"] = np.broadcast_to(baseline[:, None], arrays["self_similarity"].shape)
+    text, units = _read_by(record.get("source", {}))
     return Measurements(
-        name=str(account["name"]),
-        text=_read_by(source)[0],
-        units=_read_by(source)[1],
+        name=str(record["name"]),
+        text=text,
+        units=units,
         layers=layers,
-        words=words["word"][:: len(layers)],
+        words=list(by_word["word"])[:: len(layers)],
         values={
             measure: {"value": arrays[measure], "adjusted": arrays[measure] - arrays[f"{measure}_baseline"]}
             for measure in WORD_MEASURES

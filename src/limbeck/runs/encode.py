@@ -67,7 +67,7 @@ def encode(
     keep: Kept = "float16",
     existing: str = "fail",
     part: str | None = None,
-    plan_of: str | Path | None = None,
+    index_of: str | Path | None = None,
     workers: int = 0,
     progress: bool = False,
     shard_units: int | None = None,
@@ -78,7 +78,7 @@ def encode(
     Duplicate texts are kept: whether they count is decided when the vectors are used.
     """
     choose(keep, DTYPES, what="--keep")
-    how: dict[str, Any] = {"keep": keep, "division": division_of(part, plan_of=plan_of), "shard_units": shard_units}
+    how: dict[str, Any] = {"keep": keep, "division": division_of(part, index_of=index_of), "shard_units": shard_units}
     with RunFolder(out, existing=existing) as folder:
         source = open_source(model, corpus, **options)
         return encode_source(source, folder, workers=workers, progress=progress, **how)

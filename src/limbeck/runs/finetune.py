@@ -14,7 +14,7 @@ from limbeck.parameters import takes
 from limbeck.probing.finetuning import Finetuned, FinetuneSettings, Head, TaskData, finetune_model, read_task
 from limbeck.probing.finetuning.data import name_of
 from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.measure import versions
+from limbeck.runs.execution.record import versions
 from limbeck.state import write_text
 from limbeck.tables import write_csv
 

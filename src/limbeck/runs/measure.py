@@ -1,256 +1,451 @@
-"""The measuring run: one pass, every number, one folder."""
+"""`limbeck measure`: every measure at every layer of a model on a text, from one pass.
+
+What computes stands in `limbeck.runs.measuring`, and is imported when a run does: `--help` needs none of it.
+"""
 
 from __future__ import annotations
 
-import json
-import platform
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
-from limbeck.accumulators import Accumulator, Moments, Partition
-from limbeck.corpus import Corpus
-from limbeck.errors import LimbeckError, UsageError
-from limbeck.parameters import takes
-from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.input_guard import steady
-from limbeck.runs.execution.parts import Division, division_of, planned
-from limbeck.runs.execution.sources import READING, open_source
-from limbeck.runs.measuring.explorer import write_explorer
-from limbeck.runs.measuring.results import (
-    Measured,
-    basis_of,
-    compute,
-    dimension_table,
-    frequency_table,
-    layer_table,
-    spectrum_table,
-    word_table,
+from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
+from limbeck.encoders.settings import EncoderSettings, LoadingSettings
+from limbeck.errors import UsageError
+from limbeck.results import RunResult
+from limbeck.runs.execution.run import SharedRun
+from limbeck.runs.execution.settings import (
+    ModelsSettings,
+    OutputSettings,
+    PartSettings,
+    RepairedSettings,
+    SeparateTextSettings,
+    TextSettings,
+    VectorsSettings,
+    need_source,
 )
-from limbeck.runs.measuring.sample import sample_table
-from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
-from limbeck.state import write_text
-from limbeck.stream import Passed, Plan, Source, run_pass
-from limbeck.stream.checkpoint import Checkpoint
-from limbeck.stream.run import identity_of
-from limbeck.stream.workers import Workers
-from limbeck.tables import write_csv, write_parquet
+from limbeck.runs.measuring.presets import PRESETS, Preset
+from limbeck.settings import Settings, option
+from limbeck.stream.settings import BatchSettings, EngineSettings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from limbeck.accumulators import Accumulator
+    from limbeck.corpus import Corpus
+    from limbeck.measures.result import Result, WordResult
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.parts import Division
+    from limbeck.runs.execution.sharing import Reading
+    from limbeck.runs.measuring.results import Measured
+    from limbeck.runs.measuring.tables import Described
+    from limbeck.sketch import Curves
+    from limbeck.stream import Choice, Passed, Plan, TextSource
+    from limbeck.tables import Columns
 
 
-@takes(*READING)
+@dataclass(frozen=True)
+class MeasureSettings(Settings, group="measures"):
+    """What to measure and how much to keep."""
+
+    preset: Literal["corrected", "paper", "released"] = option(
+        "corrected", metavar="NAME", help="corrected (default), paper, or released (as the published code did)"
+    )
+    min_contexts: int = option(
+        5, minimum=1, common=True, metavar="N", help="minimum number of distinct contexts per word (5)"
+    )
+    max_words: int = option(20_000, minimum=1, metavar="N", help="most words that are tracked, chosen by hash (20000)")
+    mev_words: int = option(1_000, minimum=0, metavar="N", help="words whose occurrences are kept for MEV (1000)")
+    max_contexts: int = option(100, minimum=1, metavar="N", help="occurrences kept of each (100)")
+    points: int = option(
+        50_000, minimum=1, metavar="N", help="occurrences of any words kept for baselines and I(W) (50000)"
+    )
+    two_pass: bool = option(False, help="read twice, for I(W) over every occurrence")
+    seed: int = option(0, metavar="N", help="seed of every sample and interval (0)")
+
+    @property
+    def rules(self) -> Preset:
+        return PRESETS[self.preset]
+
+    @property
+    def choice(self) -> Choice:
+        """Which words are tracked."""
+        from limbeck.stream import Choice
+
+        return Choice(
+            min_contexts=self.min_contexts,
+            by_occurrences=self.rules.by_occurrences,
+            max_words=self.max_words,
+            drop_punctuation=self.rules.drop_punctuation,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True)
+class SentenceSettings(Settings, group="output"):
+    """Whether the text itself is in the folder."""
+
+    text: bool = option(True, recorded=False, help="keep the corpus's sentences out of the folder")
+
+
+class MeasuredPass:
+    """A pass that fills the sums of all measures; the one before a repair is one too.
+
+    `measures` are its settings, `state` is where it keeps what it resumes from.
+    """
+
+    measures: MeasureSettings
+    title: str
+    source: TextSource
+    folder: RunFolder
+    index: Plan
+
+    @property
+    def state(self) -> Path:
+        return self.folder.state
+
+    @property
+    def seed(self) -> int:
+        return self.measures.seed
+
+    @property
+    def deduplicate(self) -> bool:
+        return self.measures.rules.deduplicate
+
+    @property
+    def reads_duplicates(self) -> bool:
+        return not self.deduplicate
+
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        if self.measures.two_pass:
+            raise UsageError(f"{self.title}: two-pass reads the text twice, a shared pass once: run it separately.")
+        units = self.measures.rules.units
+        if units != reading.encoder.units and not reading.units_asked and hasattr(reading.encoder, "with_layers"):
+            raise UsageError(
+                f"{self.title}: preset {self.measures.preset} is of {units}, and the pass reads "
+                f'{reading.encoder.units}: put units = "{units}" at the top of the pipeline, or run it separately.'
+            )
+        super().join_pass(reading, folder)  # type: ignore[misc]
+
+    def identity(self) -> Any:
+        from limbeck.runs.measuring.compute import identity_for
+
+        return identity_for(self.source, self.measures)
+
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
+        from limbeck.runs.execution.parts import texts_beside, with_choice
+        from limbeck.runs.measuring.compute import check_enough
+
+        self.index = with_choice(everything, self.measures.choice)
+        check_enough(self.index, self.measures)
+        texts_beside(state, self.state)
+        return self.index
+
+    def accumulators(self) -> list[Accumulator]:
+        from limbeck.runs.measuring.sums import accumulators_for
+
+        shape = {"layers": len(self.source.layers), "dim": self.source.dim}
+        return accumulators_for(self.index, **shape, settings=self.measures)
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        from limbeck.runs.execution.parts import save_whole
+
+        save_whole(self.state, self.identity(), self.index, made, dropped)
+
+
+@dataclass(kw_only=True)
+class MeasureRun(MeasuredPass, SharedRun[Any]):
+    """Measure every layer of a model on a text, exactly and in one pass."""
+
+    command: ClassVar[str] = "measure"
+    summary: ClassVar[str] = "measure every layer of a model on a text"
+    details: ClassVar[str] = """\
+DIR then holds layers.csv (a row per layer and measure), words.parquet (a row per word and layer), frequency.csv,
+spectra.parquet, dimensions.parquet, sample.parquet, run.json, report.html (all of it, to look at), figures/ and state/.
+"""
+    examples: ClassVar[str] = """\
+limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert
+limbeck measure --model bert-base-cased gpt2 --corpus text.txt --out runs/both
+zcat text.gz | limbeck measure --model ./folder --corpus - --text-unit paragraph --out runs/paragraphs
+limbeck measure --model glove.6B.300d.txt --corpus text.txt --lowercase --out runs/glove
+limbeck measure --model gpt2 --corpus sts.tsv --columns 1,2 --preset released --out runs/released
+limbeck measure --vectors vectors --out runs/cached
+limbeck measure --model bert-base-cased --corpus text.txt --part 2/3 --out parts/2
+limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaired --out runs/isotropic
+"""
+
+    models: ModelsSettings
+    text: TextSettings
+    output: OutputSettings
+    measures: MeasureSettings
+    loading: LoadingSettings
+    encoder: EncoderSettings
+    vectors: VectorsSettings
+    repaired: RepairedSettings
+    reading: CorpusSettings
+    unit: TextUnitSettings
+    sentences: SentenceSettings
+    part: PartSettings
+    separate: SeparateTextSettings
+    batches: BatchSettings
+    engine: EngineSettings
+
+    def split(self) -> Sequence[Self]:
+        from limbeck.corpus.sources import is_read_once
+        from limbeck.encoders.loading import check_model
+        from limbeck.runs.execution.folders import folders_for
+        from limbeck.runs.execution.sources import is_static
+
+        models = self.models.model or ()
+        if len(models) < 2:
+            return [self]
+        corpus = self.text.corpus
+        if any(map(is_read_once, corpus if isinstance(corpus, list | tuple) else ())):
+            raise UsageError(
+                "--corpus must be files, since each model reads it anew; got a pipe: put it into a file.",
+                code="read_once",
+                parameter="corpus",
+            )
+        for model in models:
+            if isinstance(model, str | Path) and not is_static(model):
+                check_model(str(model))
+        folders: list[Path | None] = [None] * len(models)
+        if self.output.out is not None:
+            folders = list(folders_for(self.output.out, models))
+        return [
+            replace(self, models=ModelsSettings(model=(model,)), output=replace(self.output, out=folder))
+            for model, folder in zip(models, folders, strict=True)
+        ]
+
+    def validate(self) -> None:
+        (model,) = self.models.model or (None,)
+        if isinstance(model, str | Path | None) or self.vectors.vectors is not None:  # arrays need no corpus
+            need_source(model, self.text.corpus, self.vectors.vectors)
+
+    @property
+    def layers(self) -> Any:  # type: ignore[override]
+        return self.encoder.layers
+
+    @cached_property
+    def division(self) -> Division:
+        """Which part of a text is read."""
+        from limbeck.runs.execution.parts import division_of
+
+        return division_of(self.part.part, index_of=self.part.index_of, vocabulary=self.separate.vocabulary)
+
+    def open(self) -> None:
+        from limbeck.runs.execution.sources import open_source
+
+        (model,) = self.models.model or (None,)
+        asked: dict[str, Any] = self.loading.given() | self.encoder.given() | self.reading.given()
+        asked |= self.unit.given() | self.batches.given() | self.repaired.given()
+        asked["preset_units"] = self.measures.rules.units
+        if self.separate.first_document:
+            asked["first_document"] = self.separate.first_document
+        self.source = cast(Any, open_source(model, self.text.corpus, vectors=self.vectors.vectors, **asked))
+
+    def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
+        from limbeck.runs.measuring.compute import check_enough
+        from limbeck.runs.measuring.estimate import measuring_seconds
+        from limbeck.runs.measuring.sums import needs
+        from limbeck.stream.foretell import look_ahead, time_told
+
+        settings, source = self.measures, self.source
+        ahead = look_ahead(source, choice=settings.choice, deduplicate=settings.rules.deduplicate)
+        check_enough(ahead.plan, settings, source)
+        yield ahead.plan.describe() + ahead.note
+        one, others = measuring_seconds(ahead, source, settings, workers=context.workers.count)
+        passes = 2 if settings.two_pass else 1
+        yield time_told(passes * one + others + opened, ahead.plan.units / max(one, 1e-9))
+        yield str(needs(ahead.plan, layers=len(source.layers), dim=source.dim, settings=settings))
+
+    def compute(self, context: RunContext) -> MeasureResult:
+        from limbeck.runs.measuring.compute import measure_source
+        from limbeck.runs.measuring.sums import needs
+
+        def announce(index: Plan) -> None:
+            context.notify(index.describe())
+            shape = {"layers": len(self.source.layers), "dim": self.source.dim}
+            context.notify(str(needs(index, **shape, settings=self.measures)))
+
+        division = self.division
+        measured, passed = measure_source(self.source, self.measures, context, division=division, on_index=announce)
+        texts = getattr(self.source, "corpus", None) if self.sentences.text else None
+        return MeasureResult.of(
+            measured, passed, self.source, self.measures, texts=texts, options=self.options(), facts=division.told()
+        )
+
+    def check_complete(self, folder: RunFolder) -> None:
+        from limbeck.runs.measuring.compute import check_same
+
+        check_same(folder.state, self.source, self.measures, self.division)
+
+    def load(self, folder: Path) -> MeasureResult:
+        return MeasureResult.load(folder)
+
+    def join(self, results: Sequence[Any], folders: Sequence[Path]) -> None:
+        """Figures and a report with all models."""
+        from contextlib import ExitStack
+
+        from limbeck.remote import brought, put_at
+        from limbeck.reporting import draw, report
+
+        out = self.output.out
+        if len(folders) < 2 or out is None:
+            return
+        with ExitStack() as stack:
+            place = stack.enter_context(put_at(out))
+            runs = [stack.enter_context(brought(folder)) for folder in folders]
+            if self.output.figures:
+                draw(runs, place / "figures")
+            report(*runs, out=place / "report.html")
+
+
+@dataclass(frozen=True)
+class MeasureResult(RunResult):
+    """Every number of a measuring run: `result["self_similarity"].value` is an array over `result.layers`.
+
+    record    run.json: settings, model, text, counts, versions
+    tables    the files of its folder: layers, words, frequency, spectra, dimensions, and where occurrences were laid
+              out also sample, neighbors and clouds
+    """
+
+    record: Mapping[str, Any]
+    tables: Mapping[str, Columns] = field(repr=False)
+    _later: Any = field(default=None, repr=False, compare=False)  # what makes the tables of occurrences, when asked for
+
+    @classmethod
+    def of(
+        cls,
+        measured: Measured,
+        passed: Passed,
+        source: Described,
+        settings: MeasureSettings,
+        *,
+        texts: Corpus | Mapping[int, str] | None = None,
+        options: Mapping[str, Any],
+        facts: Mapping[str, Any],
+    ) -> Self:
+        """The result of a pass. `texts` has the sentences of its sample, if they are to be in its folder."""
+        from limbeck.runs.measuring.tables import occurrence_tables, record_for, tables_of
+
+        record = record_for(measured, source, settings, passed, options=options)
+        return cls(
+            {**record, **facts}, tables_of(measured), lambda: occurrence_tables(measured, passed.accumulators, texts)
+        )
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return str(self.record["name"])
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(str(layer) for layer in self.record["layers"])
+
+    @property
+    def n(self) -> int:
+        """Occurrences that were measured."""
+        return int(self.record["counts"]["measured_occurrences"])
+
+    @cached_property
+    def measures(self) -> dict[str, Result]:
+        """Every measure by its name, in the order of the table."""
+        from limbeck.runs.measuring.tables import measures_in
+
+        return measures_in(self.layers, self.tables["layers"], self.tables["words"])
+
+    def __getitem__(self, measure: str) -> Result:
+        return self.measures[measure]
+
+    def words(self, measure: str = "self_similarity") -> WordResult:
+        """A measure of words: `result.words("mev")["bank"]`."""
+        from limbeck.measures.result import WordResult
+
+        result = self.measures[measure]
+        if not isinstance(result, WordResult):
+            raise KeyError(f"{measure} is not a measure of words")
+        return result
+
+    def extremes(self, count: int = 10, *, measure: str = "self_similarity") -> tuple[list[str], list[str]]:
+        """The most and the least contextual words: lowest and highest self-similarity, averaged over all layers."""
+        result = self.words(measure)
+        means = result.values.mean(axis=0)
+        order = [int(place) for place in means.argsort(kind="stable") if means[place] == means[place]]  # NaN left out
+        return [result.words[i] for i in order[:count]], [result.words[i] for i in order[::-1][:count]]
+
+    def title(self) -> str:
+        return f"{self.name}: {self.n:,} occurrences"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row per layer and measure, as layers.csv has it."""
+        return self.tables["layers"]
+
+    def curves(self) -> Curves:
+        """The measures of contextuality by layer."""
+        from limbeck.sketch import Curves
+
+        similarity, matched = self["self_similarity"], self["intra_sentence_similarity_matched"]
+        lines = {
+            "anisotropy": self["anisotropy"].value,
+            "self-similarity": similarity.value,
+            "… less anisotropy": similarity.adjusted,
+            "sentence, matched": matched.adjusted,
+        }
+        return Curves(self.layers, lines, up=f"contextuality of {self.name}")
+
+    def plot(self, figure: str = "self_similarity") -> Figure:
+        """One of the folder's figures: `limbeck.reporting.FIGURES` has their names."""
+        from limbeck.runs.measuring.tables import plotted
+
+        return plotted(self, figure)
+
+    def write(self, folder: Path) -> None:
+        from limbeck.runs.measuring.tables import write_tables
+
+        later = self._later() if self._later is not None else {}
+        write_tables(folder, {**self.tables, **later})
+
+    def draw(self, folder: Path, figures: Path) -> None:
+        from limbeck import reporting
+
+        reporting.draw([folder], figures)
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.runs.measuring.tables import read_tables
+
+        return cls(record, read_tables(folder))
+
+
 def measure(
-    model: Any = None,
-    corpus: Any = None,
-    *,
-    vectors: Any = None,
-    out: str | Path | None = None,
-    existing: str = "fail",
-    settings: MeasureSettings | None = None,
-    keep_text: bool = True,
-    part: str | None = None,
-    plan_of: str | Path | None = None,
-    vocabulary: str | Path | Sequence[str] | None = None,
-    workers: int = 0,
-    progress: bool = False,
-    **options: Any,
-) -> Measured:
-    """Every measure at every layer of a model on a text; `out` also writes the run folder.
+    model: Any = None, corpus: Any = None, *, progress: bool = False, **keywords: Any
+) -> MeasureResult | list[MeasureResult]:
+    """Every measure at every layer of a model on a text; with `out` also a folder of tables, figures and a report.
 
-    model    a name or folder, an Encoder, StaticVectors, or a function of texts
-    corpus   a path, a Corpus, or a list of sentences (lists of words)
-    vectors  kept vectors in the place of model and corpus; or an array (n, d) or (layers, n, d), whose rows have no
-             words: what needs words is not defined then
-    part, plan_of, vocabulary  of a run that is to be merged with others, see `limbeck.runs.execution.parts`
-    options  of the encoder and the pass: device, dtype, layers, pooling, text_unit, batch_tokens, …
+    model     a name or folder, an Encoder, StaticVectors, or a function of texts; of a list, a list of results
+    corpus    a path, a Corpus, or a list of texts or sentences (lists of words)
+    vectors   cached vectors in the place of model and corpus; or an array (n, d) or (layers, n, d), whose rows have no
+              words: what needs words is undefined then
+    progress  show bars
+
+    All other keywords are the options of `limbeck measure`, by the same names.
 
     >>> import numpy as np
     >>> import limbeck as lb
     >>> sentences = [["a", "b", "c"], ["b", "a"], ["c", "a"], ["a", "c", "b"]]
     >>> def one_hot(texts):
     ...     return [np.eye(26)[[ord(word[0]) - ord("a") for word in text.words]] for text in texts]
-    >>> run = lb.measure(one_hot, sentences, settings=lb.MeasureSettings(min_contexts=2))
-    >>> float(run["self_similarity"].value[0])
+    >>> result = lb.measure(one_hot, sentences, min_contexts=2)
+    >>> float(result["self_similarity"].value[0])
     1.0
     """
-    settings = settings or MeasureSettings()
-    division = division_of(part, plan_of=plan_of, vocabulary=vocabulary)
-    options.setdefault("preset_units", settings.rules.units)
-    source = open_source(model, corpus, vectors=vectors, **options)
-    if out is None:
-        return measure_source(source, settings=settings, division=division, workers=workers, progress=progress)[0]
-    with RunFolder(out, existing=existing) as folder:
-        measured, passed = measure_source(
-            source, settings=settings, division=division, workers=workers, progress=progress, checkpoint=folder.state
-        )
-        if not folder.complete:  # else its state gave all that was asked for
-            how: dict[str, Any] = {"division": division, "keep_text": keep_text}
-            save(measured, folder.unfinished, source=source, settings=settings, passed=passed, **how)
-            folder.finish()
-    return measured
+    from limbeck.runs.execution.execute import execute
 
-
-def measure_source(
-    source: Source,
-    *,
-    settings: MeasureSettings,
-    division: Division | None = None,
-    checkpoint: Path | None = None,
-    workers: int | Workers = 0,
-    progress: bool = False,
-    on_plan: Callable[[Plan], None] | None = None,
-) -> tuple[Measured, Passed]:
-    """Run the pass (twice where asked) and compute everything."""
-    began = time.monotonic()
-    division = division or Division()
-    if division.part is not None and settings.two_pass:
-        raise UsageError("--two-pass needs directions of the whole text, which a part does not know: leave one out.")
-    shape = {"layers": len(source.layers), "dim": source.dim}
-    identity = identity_for(source, settings, division)
-    chosen: dict[str, Any] = {"choice": settings.choice, "deduplicate": settings.rules.deduplicate}
-
-    def enough(plan: Plan) -> None:
-        check_enough(plan, settings, source)
-
-    def prepare(plan: Plan) -> list[Accumulator]:
-        if on_plan is not None:
-            on_plan(plan)
-        return accumulators_for(plan, **shape, settings=settings)
-
-    with steady(source), nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
-        how: dict[str, Any] = {"workers": processes, "progress": progress}
-        plan = planned(source, division, identity, state=checkpoint, check=enough, **chosen, **how)
-        told = settings.as_dict() | division.told()
-        passed = run_pass(
-            source, prepare, plan=plan, checkpoint=checkpoint, settings=told, seed=settings.seed, **chosen, **how
-        )
-        passed.seconds = time.monotonic() - began
-        check_any(passed, source, division)
-        partition = None
-        if settings.two_pass:
-            moments = next(a for a in passed.accumulators if isinstance(a, Moments))
-            again = Partition(**shape, basis=basis_of(moments).cpu())
-            run_pass(source, [again], plan=passed.plan, seed=settings.seed, **how)
-            partition = again
-    measured = compute(source.name, source.layers, passed.plan, passed.accumulators, settings, partition)
-    return replace(measured, source=source.describe()), passed
-
-
-def identity_for(source: Source, settings: MeasureSettings, division: Division | None = None) -> dict[str, Any]:
-    """All that a run's numbers depend on."""
-    return identity_of(
-        source,
-        settings.as_dict() | (division or Division()).told(),
-        seed=settings.seed,
-        choice=settings.choice,
-        deduplicate=settings.rules.deduplicate,
-    )
-
-
-def check_enough(plan: Plan, settings: MeasureSettings, source: object = None) -> None:
-    """A run without a single word to follow would be a table of holes, unless nobody has asked for words."""
-    if not len(plan.vocabulary) and not getattr(source, "wordless", False):
-        raise LimbeckError(
-            f"at least one word must occur in {settings.min_contexts} different texts; of {plan.types:,} words in "
-            f"{plan.texts:,} texts none does: lower --min-contexts or give more text."
-        )
-
-
-def check_any(passed: Passed, source: object, division: Division | None = None) -> None:
-    """A run in which no word has a vector would be a table of holes too."""
-    if not any(accumulator.n for accumulator in passed.accumulators if isinstance(accumulator, Moments)):
-        if division is not None and division.part is not None and not any(passed.dropped.values()):
-            raise LimbeckError(
-                f"--part {division.part}: at least one text must not repeat an earlier one, all of this part do: merge "
-                "the other parts without it, which gives the same numbers, or divide the text into fewer."
-            )
-        told = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)
-        remedy = getattr(source, "remedy", "check --model and --lowercase, or --context and --keep-first")
-        raise LimbeckError(
-            f"at least one word must have a vector, none of {passed.plan.units:,} has: "
-            f"{told or 'none was asked for'}: {remedy}."
-        )
-
-
-def check_same(state: Path, source: Source, settings: MeasureSettings, division: Division | None = None) -> None:
-    """Refuse to take a finished run, known by its state, for one of another model, text or settings."""
-    Checkpoint(state, identity_for(source, settings, division)).load_plan()
-
-
-def save(
-    measured: Measured,
-    folder: Path,
-    *,
-    source: Source,
-    settings: MeasureSettings,
-    passed: Passed,
-    division: Division | None = None,
-    keep_text: bool = True,
-) -> None:
-    """Write all files of a run folder (but for figures, which are drawn from them)."""
-    corpus: Corpus | None = getattr(source, "corpus", None) if keep_text else None
-    write_tables(measured, folder, corpus)
-    write_explorer(measured, folder, passed.accumulators, corpus)
-    told = account(measured, source, settings, passed) | (division or Division()).told()
-    write_text(folder / "run.json", json.dumps(told, indent=2, default=str) + "\n")
-
-
-def write_tables(measured: Measured, folder: Path, texts: Corpus | Mapping[int, str] | None = None) -> None:
-    """The tables of a run folder; `texts` has the sentences of its sample, if they are to be in it."""
-    write_csv(folder / "layers.csv", layer_table(measured))
-    write_parquet(folder / "words.parquet", word_table(measured))
-    write_csv(folder / "frequency.csv", frequency_table(measured))
-    write_parquet(folder / "spectra.parquet", spectrum_table(measured))
-    write_parquet(folder / "dimensions.parquet", dimension_table(measured))
-    write_parquet(folder / "sample.parquet", sample_table(measured, texts))
-
-
-class Described(Protocol):
-    """Where vectors came from, as far as a record is concerned."""
-
-    @property
-    def dim(self) -> int: ...
-    def describe(self) -> Mapping[str, object]: ...
-
-
-def account(measured: Measured, source: Described, settings: MeasureSettings, passed: Passed) -> dict[str, Any]:
-    """Where the numbers come from: everything a reader needs to trust or repeat them."""
-    plan = passed.plan
-    most, least = measured.extremes()
-    return {
-        "command": "measure",
-        "name": measured.name,
-        "layers": list(measured.layers),
-        "dim": source.dim,
-        "settings": settings.as_dict(),
-        "source": source.describe(),
-        "counts": {
-            "documents": plan.documents,
-            "texts": plan.texts,
-            "sentences": plan.sentences,
-            "words": plan.units,
-            "distinct_words": plan.types,
-            "followed_words": int(measured.counted.sum()),
-            "measured_occurrences": measured.moments.n,
-        },
-        "dropped": plan.dropped | passed.dropped,
-        "lowest_self_similarity": most,
-        "highest_self_similarity": least,
-        "seconds": round(passed.seconds, 3),
-        "versions": versions(),
-        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Of everything that could change a number."""
-    found = {"python": platform.python_version()}
-    for package in ("limbeck", "torch", "transformers", "tokenizers", "numpy", "spacy"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    several = isinstance(model, list)  # a tuple is a model with its tokenizer
+    models = None if model is None else tuple(model) if several else (model,)
+    results = execute(MeasureRun.of({"model": models, "corpus": corpus, **keywords}), progress=progress)
+    return results if several else results[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,16 +15,17 @@ from limbeck.errors import InputError, UsageError
 from limbeck.extras import need
 from limbeck.parameters import takes
 from limbeck.reporting.page.sections.words import CLOUDS
+from limbeck.runs.execution.execute import write
 from limbeck.runs.execution.folders import RunFolder
 from limbeck.runs.execution.parts import TEXTS, TextPart, save_whole
-from limbeck.runs.measure import account, check_any, write_tables
-from limbeck.runs.measuring.explorer import write_explorer
-from limbeck.runs.measuring.results import Measured, compute
+from limbeck.runs.measure import MeasureResult, MeasureSettings
+from limbeck.runs.measuring.compute import check_any
+from limbeck.runs.measuring.results import compute
 from limbeck.runs.measuring.sample import SIZE
-from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
+from limbeck.runs.measuring.sums import accumulators_for
 from limbeck.runs.merging.sides import Side, check_model, joined_plan, record_in, refuse
 from limbeck.runs.merging.vectors import merge_vectors
-from limbeck.state import load, save, write_text
+from limbeck.state import load, save
 from limbeck.stream import Passed, Plan
 from limbeck.stream.checkpoint import PARTS, Part, gaps, merge_into, restored
 from limbeck.stream.progress import Progress
@@ -44,7 +44,7 @@ def merge(
     existing: str = "fail",
     progress: bool = False,
     draw: Callable[[Path], object] | None = None,
-) -> Measured | Path:
+) -> MeasureResult | Path:
     """One run out of runs of parts of a text: what a run over all of it would have written.
 
     runs  folders of `limbeck measure` or of `limbeck encode`, made with `part`, or with `vocabulary` and
@@ -77,7 +77,7 @@ def merge_measured(
     *,
     progress: bool = False,
     draw: Callable[[Path], object] | None = None,
-) -> Measured:
+) -> MeasureResult:
     """Runs of `limbeck measure` into one, in its folder; one state at a time is in memory beside the sum of them."""
     records = [record_in(path) for path in folders]
     with told_as_damage(" and ".join(map(str, folders)), "runs that can be merged", "make the runs again"):
@@ -112,18 +112,15 @@ def merge_measured(
     source = MergedSource(told["name"], tuple(told["layers"]), told["dim"], together(sides))
     check_any(passed, source)
     measured = compute(source.name, source.layers, plan, made, settings)
-    write_tables(measured, folder.unfinished, sentences)
-    write_explorer(measured, folder.unfinished, made, sentences)
-    record = account(measured, source, settings, passed) | {"merged": about_merge(sides)}
-    if "part" in identity:
-        record["part"] = identity["part"]
-    write_text(folder.unfinished / "run.json", json.dumps(record, indent=2, default=str) + "\n")
+    facts = {"merged": about_merge(sides)} | ({"part": identity["part"]} if "part" in identity else {})
+    result = MeasureResult.of(measured, passed, source, settings, texts=sentences, options={}, facts=facts)
+    write(result, folder.unfinished, figures=False)
     save_whole(folder.state, identity, plan, made, dict(dropped))
     save_texts(folder.state, sides, plan)
     if draw is not None:
         draw(folder.unfinished)
     folder.finish()
-    return measured
+    return result
 
 
 def state_of(side: Side, kinds: Sequence[Accumulator]) -> tuple[list[Accumulator], dict[str, int]]:

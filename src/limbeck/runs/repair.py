@@ -24,11 +24,14 @@ from limbeck.repairs.fitting import fit_matrix, fit_source
 from limbeck.repairs.folders import FOLDER, save_repairs
 from limbeck.repairs.methods import name_of, parse_repair
 from limbeck.repairs.source import RepairedSource
+from limbeck.runs.execution.context import RunContext
+from limbeck.runs.execution.execute import write
 from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.record import versions
 from limbeck.runs.execution.sources import READING, is_static, open_source, refuse_options
-from limbeck.runs.measure import check_same, measure_source, save, versions
+from limbeck.runs.measure import MeasureResult, MeasureSettings
+from limbeck.runs.measuring.compute import check_same, measure_source
 from limbeck.runs.measuring.results import Measured
-from limbeck.runs.measuring.settings import MeasureSettings
 from limbeck.runs.repairing.frequencies import count_words, read_counts
 from limbeck.runs.repairing.local import local_table
 from limbeck.runs.repairing.space import space_tables
@@ -210,11 +213,12 @@ def repair_subject(
 
     def measured(source: Source, name: str) -> tuple[Measured, Passed]:
         own = on_plan if name == BEFORE else None
-        found, passed = measure_source(
-            source, settings=settings.measure, checkpoint=folder.state / name, on_plan=own, **how
-        )
+        context = RunContext(checkpoint=folder.state / name, **how)
+        found, passed = measure_source(source, settings.measure, context, on_index=own or (lambda index: None))
+        texts = getattr(source, "corpus", None) if keep_text else None
+        result = MeasureResult.of(found, passed, source, settings.measure, texts=texts, options={}, facts={})
         (target / name).mkdir(exist_ok=True)
-        save(found, target / name, source=source, settings=settings.measure, passed=passed, keep_text=keep_text)
+        write(result, target / name, figures=False)
         return found, passed
 
     before, passed = measured(source, BEFORE)

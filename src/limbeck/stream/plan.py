@@ -115,6 +115,16 @@ class Plan:
             "\x1f".join(self.vocabulary.words).encode("utf-8", "surrogatepass"), digest_size=8
         ).hexdigest()
 
+    def describe(self) -> str:
+        """What the text holds, in a line or two."""
+        text = (
+            f"{self.units:,} words in {self.texts:,} texts of {self.documents:,} documents; {self.types:,} distinct, "
+            f"{len(self.vocabulary):,} tracked"
+        )
+        if self.dropped:
+            text += "; left out: " + ", ".join(f"{reason} {number:,}" for reason, number in self.dropped.items())
+        return text
+
     def to_arrays(self) -> State:
         shards = np.array([(s.start, s.stop, s.units) for s in self.shards], dtype=np.int64).reshape(-1, 3)
         totals = np.array([self.units, self.texts, self.sentences, self.documents, self.types])

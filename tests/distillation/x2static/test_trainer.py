@@ -40,7 +40,7 @@ def source_of(
     return TextSource(Corpus.from_sentences(made), encoder or OwnEncoder(), unit, batch)
 
 
-def plan_of(source: TextSource, **options: Any) -> Plan:
+def index_of(source: TextSource, **options: Any) -> Plan:
     return survey(source, choice=Choice(min_contexts=3), **{"shard_units": 100} | options)
 
 
@@ -118,7 +118,7 @@ def in_loops(plan: Plan, settings: X2Static, unit: str, shards: list[list[Any]])
 def test_the_matrix_is_that_of_the_papers_loops(unit: str, distinct: bool) -> None:
     settings = X2.with_changes(distinct=distinct)
     source = source_of(unit=unit)
-    plan = plan_of(source)
+    plan = index_of(source)
     trainer = Trainer(
         plan.vocabulary.counts,
         source.dim,
@@ -153,14 +153,14 @@ def go(settings: Training, checkpoint: Path | None = None, encoder: Any = None, 
     source = source_of(encoder=encoder, **options)
     if isinstance(settings, Sent2Vec) and encoder is None:
         source = word_source(source.corpus)
-    return train(source, plan_of(source), settings, checkpoint=checkpoint)
+    return train(source, index_of(source), settings, checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: f"{type(s).__name__}-{s.moments}")
 def test_batches_of_the_encoder_change_nothing(settings: Training) -> None:
     one, other = go(settings, batch=60), go(settings, batch=400)
     if isinstance(settings, Sent2Vec):
-        other = train(source_of(batch=400), plan_of(source_of()), settings)
+        other = train(source_of(batch=400), index_of(source_of()), settings)
     np.testing.assert_allclose(one.matrix, other.matrix, rtol=0, atol=1e-5)
     assert one.about["targets"] == other.about["targets"]
 
@@ -254,7 +254,7 @@ def test_what_had_no_vector_is_counted_once_whatever_was_stopped(stop: int | Non
         with pytest.raises(KeyboardInterrupt):
             go(settings, tmp_path, losing(watch))
     source = source_of()
-    texts = sum(map(len, texts_by_shard(source, plan_of(source), "sentence")))
+    texts = sum(map(len, texts_by_shard(source, index_of(source), "sentence")))
     assert go(settings, tmp_path, losing()).about["dropped"] == {"a word lost in every text": texts}
 
 
@@ -331,7 +331,7 @@ def test_no_room_is_told_before_anything_is_read(tmp_path: Path, monkeypatch: py
     read: list[int] = []
     source = source_of(encoder=OwnEncoder(watch=read.append))
     with pytest.raises(LimbeckError, match=r"take about .* on disk, 100 bytes are free"):
-        train(source, plan_of(source), X2.with_changes(epochs=2), checkpoint=tmp_path)
+        train(source, index_of(source), X2.with_changes(epochs=2), checkpoint=tmp_path)
     assert not read
 
 
@@ -364,7 +364,7 @@ def test_given_vectors_begin_centered_and_short() -> None:
 
 def test_a_pull_keeps_rare_words_near_their_start() -> None:
     source = source_of()
-    plan = plan_of(source)
+    plan = index_of(source)
     start = np.random.default_rng(0).normal(size=(len(plan.vocabulary), source.dim))
     moved = {}
     for pull in (0.0, 50.0):
@@ -400,13 +400,13 @@ def test_what_cannot_be_is_told() -> None:
         X2Static(context="masked", epochs=2)
     source = source_of()
     with pytest.raises(UsageError, match="layer must be one of"):
-        train(source, plan_of(source), X2.with_changes(layer="99"))
+        train(source, index_of(source), X2.with_changes(layer="99"))
     with pytest.raises(UsageError, match="model of transformers"):
-        train(source, plan_of(source), X2.with_changes(context="pieces"))
+        train(source, index_of(source), X2.with_changes(context="pieces"))
     with pytest.raises(LimbeckError, match="starts from vectors"):
-        train(source, plan_of(source), X2, start=np.zeros((2, 2)))
+        train(source, index_of(source), X2, start=np.zeros((2, 2)))
     with pytest.raises(LimbeckError, match="loss must stay finite"):
-        train(source, plan_of(source), Regression(learning_rate=1e30, epochs=5))
+        train(source, index_of(source), Regression(learning_rate=1e30, epochs=5))
 
 
 def test_a_full_memory_is_told_with_the_settings_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,9 +415,9 @@ def test_a_full_memory_is_told_with_the_settings_that_help(monkeypatch: pytest.M
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Rows, "fill", full)
-        with pytest.raises(LimbeckError, match=r"words and their moments .*--max-words"):
+        with pytest.raises(LimbeckError, match=r"words and their moments .*max_words"):
             go(X2)
     monkeypatch.setattr(Contrast, "step", full)
-    with pytest.raises(LimbeckError, match=r"step of 10 texts .* lower --set batch_texts=10") as raised:
+    with pytest.raises(LimbeckError, match=r"step of 10 texts .* lower set batch_texts=10") as raised:
         go(X2)
     assert isinstance(raised.value.__cause__, OSError)  # what is done stays

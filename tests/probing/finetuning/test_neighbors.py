@@ -95,7 +95,7 @@ def test_a_model_that_does_not_heed_the_mask_is_refused():
     check_masking(model, causal=False)
     heeding = model.forward
     model.forward = lambda input_ids, attention_mask: heeding(input_ids=input_ids)
-    with pytest.raises(UsageError, match="--attention-window needs a model"):
+    with pytest.raises(UsageError, match="attention_window needs a model"):
         check_masking(model, causal=False)
 
 

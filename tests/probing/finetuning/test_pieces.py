@@ -119,5 +119,5 @@ def test_a_batch_holds_what_its_windows_hold():
 
 
 def test_no_room():
-    with pytest.raises(UsageError, match="--max-length"):
+    with pytest.raises(UsageError, match="max_length"):
         reader(length=4)

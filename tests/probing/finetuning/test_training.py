@@ -267,5 +267,5 @@ def test_a_loss_that_leaves_all_bounds_is_told(monkeypatch: pytest.MonkeyPatch):
     parts = tiny()
     with torch.no_grad():
         parts.model.encoder.layer[0].output.dense.weight[0, 0] = torch.nan
-    with pytest.raises(LimbeckError, match="lower --learning-rate"):
+    with pytest.raises(LimbeckError, match="lower learning_rate"):
         finetune_model(parts, made_tasks.classes(8), settings=QUICK)

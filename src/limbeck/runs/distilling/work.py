@@ -39,7 +39,7 @@ from limbeck.runs.distilling.frames import frames_warning
 from limbeck.runs.distilling.subject import Subject, describe
 from limbeck.runs.distilling.together import call_others
 from limbeck.runs.distilling.words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
-from limbeck.runs.measure import versions
+from limbeck.runs.execution.record import versions
 from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.stream import Choice, Passed, Plan, run_pass, survey
 from limbeck.stream.checkpoint import Checkpoint

@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from limbeck.errors import Changed, LimbeckError, choose
+from limbeck.encoders.miniatures import is_miniature
+from limbeck.errors import Changed, LimbeckError, UsageError, choose
 from limbeck.places import (
     MARK,
     REPRODUCTION,
@@ -241,6 +242,26 @@ def _holds_older(place: Path, holds: str) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(told, dict) and {"limbeck", "paper"} <= told.keys()
+
+
+def folders_for(out: Path, models: Sequence[Any]) -> list[Path]:
+    """One folder per model: OUT itself, or where there are several OUT/NAME, with more of the path for equal names."""
+    return [out] if len(models) < 2 else named_folders(out, models)
+
+
+def named_folders(out: Path, models: Sequence[Any]) -> list[Path]:
+    """OUT/NAME for each model."""
+    names = [str(model) if isinstance(model, str | Path) else str(getattr(model, "name", "")) for model in models]
+    here = [Path(name).exists() and not is_miniature(name) for name in names]
+    paths = [Path(os.path.abspath(name) if found else name) for name, found in zip(names, here, strict=True)]
+    if len(set(paths)) < len(paths):
+        raise UsageError("each model must be given once; one of them is given twice.", code="twice", parameter="model")
+    depths = [1] * len(paths)
+    while True:
+        names = ["-".join(path.parts[-depth:]).strip("/") for path, depth in zip(paths, depths, strict=True)]
+        if len(set(names)) == len(names):
+            return [out / name for name in names]
+        depths = [depth + (names.count(name) > 1) for depth, name in zip(depths, names, strict=True)]
 
 
 def refuse_other(place: Path, holds: str = RUN) -> None:

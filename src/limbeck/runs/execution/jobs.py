@@ -16,7 +16,6 @@ from limbeck.distillation.settings import DistillSettings
 from limbeck.errors import UsageError
 from limbeck.probing.features import Gather, features_of, texts_around
 from limbeck.probing.settings import ProbeSettings
-from limbeck.reporting import draw
 from limbeck.reporting.repairs import draw_repair
 from limbeck.runs.distill import checked, distill_into, words_in
 from limbeck.runs.distilling.subject import Subject
@@ -25,13 +24,11 @@ from limbeck.runs.encode import Keeper, Kept, check_same, encode_source, setting
 from limbeck.runs.execution.folders import RunFolder
 from limbeck.runs.execution.parts import save_whole, texts_beside, with_choice
 from limbeck.runs.execution.sources import is_static
-from limbeck.runs.measure import check_enough, identity_for, measure_source
-from limbeck.runs.measure import check_same as check_measured
-from limbeck.runs.measure import save as save_measured
-from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for
+from limbeck.runs.measure import MeasuredPass, MeasureSettings
 from limbeck.runs.probe import EVERY_LAYER, open_probing, probe_into
-from limbeck.runs.repair import BEFORE, RepairSettings, check_complete, repair_subject
+from limbeck.runs.repair import BEFORE, RepairSettings, repair_subject
 from limbeck.runs.repair import Subject as RepairSubject
+from limbeck.runs.repair import check_complete as check_repaired
 from limbeck.runs.repairing.tables import load_table
 from limbeck.stream import Choice, Consumer, Plan, TextSource
 from limbeck.stream.checkpoint import Checkpoint, Part
@@ -74,7 +71,7 @@ class Job:
     def deduplicate(self) -> bool:
         return True
 
-    def open(self, reading: Reading, folder: RunFolder) -> None:
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
         """The text and the model are there."""
         self.folder = folder
         usual = self.usual_layers if hasattr(reading.encoder, "with_layers") else None
@@ -84,7 +81,7 @@ class Job:
         """All that the state depends on, in plain values."""
         raise NotImplementedError
 
-    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
         """Its own plan, by one that follows every word; `state` has what is known of the texts."""
         raise NotImplementedError
 
@@ -98,86 +95,17 @@ class Job:
         """Keep what the pass has given, where `finish` will look for it."""
         raise NotImplementedError
 
-    def more(self) -> list[str]:
+    def beyond_pass(self) -> list[str]:
         """What it does beyond the shared pass, where that takes long."""
         return []
 
-    def look(self) -> None:
+    def check_complete(self, folder: RunFolder) -> None:
         """Refuse a finished folder that is of something else."""
         raise NotImplementedError
 
     def finish(self, *, workers: Workers, progress: bool) -> None:
         """All that its command does after the pass."""
         raise NotImplementedError
-
-
-@dataclass
-class MeasureJob(Job):
-    """`limbeck measure`."""
-
-    settings: MeasureSettings = field(default_factory=MeasureSettings)
-    keep_text: bool = True
-
-    command: ClassVar[str] = "measure"
-
-    def open(self, reading: Reading, folder: RunFolder) -> None:
-        check_measure(self.settings, reading, self.title)
-        super().open(reading, folder)
-
-    @property
-    def seed(self) -> int:
-        return self.settings.seed
-
-    @property
-    def deduplicate(self) -> bool:
-        return self.settings.rules.deduplicate
-
-    @property
-    def reads_duplicates(self) -> bool:  # type: ignore[override]
-        return not self.deduplicate
-
-    @property
-    def state(self) -> Path:
-        return self.folder.state
-
-    def identity(self) -> Any:
-        return identity_for(self.source, self.settings)
-
-    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
-        self.plan = with_choice(everything, self.settings.choice)
-        check_enough(self.plan, self.settings)
-        texts_beside(state, self.state)
-        return self.plan
-
-    def accumulators(self) -> list[Accumulator]:
-        return accumulators_for(self.plan, layers=len(self.source.layers), dim=self.source.dim, settings=self.settings)
-
-    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
-        save_whole(self.state, self.identity(), self.plan, made, dropped)
-
-    def look(self) -> None:
-        check_measured(self.state, self.source, self.settings)
-
-    def finish(self, *, workers: Workers, progress: bool) -> None:
-        settings, unfinished = self.settings, self.folder.unfinished
-        measured, passed = measure_source(self.source, settings=settings, checkpoint=self.state, workers=workers)
-        told: dict[str, Any] = {"settings": settings, "passed": passed, "keep_text": self.keep_text}
-        save_measured(measured, unfinished, source=self.source, **told)
-        if self.figures:
-            draw([unfinished], unfinished / "figures")
-        self.folder.finish()
-
-
-def check_measure(settings: MeasureSettings, reading: Reading, title: str) -> None:
-    """Refuse measures that this pass cannot serve."""
-    if settings.two_pass:
-        raise UsageError(f"{title}: two-pass reads the text twice, and the pass is shared: run it by itself.")
-    units = settings.rules.units
-    if units != reading.encoder.units and not reading.units_asked and hasattr(reading.encoder, "with_layers"):
-        raise UsageError(
-            f"{title}: preset {settings.preset} is of {units}, and the pass reads {reading.encoder.units}: put units = "
-            f'"{units}" at the top of the plan, or run it by itself.'
-        )
 
 
 @dataclass
@@ -189,14 +117,14 @@ class EncodeJob(Job):
     command: ClassVar[str] = "encode"
     reads_duplicates: ClassVar[bool] = True
 
-    def open(self, reading: Reading, folder: RunFolder) -> None:
-        super().open(reading, folder)
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        super().join_pass(reading, folder)
         self.shard_units = shard_size(self.source)
 
     def identity(self) -> Any:
         return identity_of(self.source, settings_told(self.keep), choice=Choice())
 
-    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
         self.plan = with_choice(everything, Choice())
         texts_beside(state, self.folder.state)  # what makes a stopped run worth going on with
         return self.plan
@@ -207,7 +135,7 @@ class EncodeJob(Job):
     def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
         save_whole(self.folder.state, self.identity(), self.plan, made, dropped)
 
-    def look(self) -> None:
+    def check_complete(self, folder: RunFolder) -> None:
         check_same(self.folder.target, self.source, keep=self.keep)
 
     def finish(self, *, workers: Workers, progress: bool) -> None:
@@ -215,19 +143,21 @@ class EncodeJob(Job):
 
 
 @dataclass
-class RepairJob(MeasureJob):
+class RepairJob(MeasuredPass, Job):  # type: ignore[override]
     """`limbeck repair`: the pass is the one before the repair; the one after it reads the text again."""
 
     repair: RepairSettings = field(default_factory=lambda: RepairSettings("center"))
     counts: str | Path | None = None
+    keep_text: bool = True
 
     command: ClassVar[str] = "repair"
 
-    def __post_init__(self) -> None:
-        self.settings = self.repair.measure
+    @property
+    def measures(self) -> MeasureSettings:  # type: ignore[override]
+        return self.repair.measure
 
-    def open(self, reading: Reading, folder: RunFolder) -> None:
-        super().open(reading, folder)
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        super().join_pass(reading, folder)
         table = load_table(reading.model) if reading.model and is_static(reading.model) else None
         self.subject = RepairSubject(self.source, table, reading.model if table is not None else "")
 
@@ -235,11 +165,11 @@ class RepairJob(MeasureJob):
     def state(self) -> Path:
         return self.folder.state / BEFORE
 
-    def more(self) -> list[str]:
+    def beyond_pass(self) -> list[str]:
         return ["its repaired vectors are measured too, for which the model reads the text again"]
 
-    def look(self) -> None:
-        check_complete(self.folder, self.subject, self.repair)
+    def check_complete(self, folder: RunFolder) -> None:
+        check_repaired(folder, self.subject, self.repair)
 
     def finish(self, *, workers: Workers, progress: bool) -> None:
         repair_subject(
@@ -267,14 +197,14 @@ class DistillJob(Job):
     command: ClassVar[str] = "distill"
     usual_layers: ClassVar[str | None] = "-1"
 
-    def open(self, reading: Reading, folder: RunFolder) -> None:
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
         train = [name for name in in_order(self.settings) if METHODS[name].train is not None]
         if train:
             raise UsageError(
                 f"{self.title}: {', '.join(train)} reads the text as often as it learns, which a shared pass does not "
                 "serve: run it by itself."
             )
-        super().open(reading, folder)
+        super().join_pass(reading, folder)
         only = None if self.words is None else tuple(words_in(self.words))
         also = () if self.add_words is None else tuple(words_in(self.add_words))
         subject = Subject(self.source, self.source.encoder, only, also, reading.model)
@@ -299,7 +229,7 @@ class DistillJob(Job):
     def work(self) -> Distillation:
         return Distillation(self.subject, self.settings, self.folder.state, Workers(), False)
 
-    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
         plan = self.work.plan_words(everything)
         assert plan is not None
         self.plan = plan
@@ -315,7 +245,7 @@ class DistillJob(Job):
         saved.open(self.plan, made)
         saved.save_part(Part(0, len(self.plan.shards)), made, dropped)
 
-    def look(self) -> None:
+    def check_complete(self, folder: RunFolder) -> None:
         distill_into(self.folder, self.subject, self.settings, tasks=self.tasks, data=self.data)
 
     def finish(self, *, workers: Workers, progress: bool) -> None:
@@ -364,7 +294,7 @@ class ProbeJob(Job):
     command: ClassVar[str] = "probe"
     reads_duplicates: ClassVar[bool] = True  # the first of equal sentences need not be the labelled one
 
-    def open(self, reading: Reading, folder: RunFolder) -> None:
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
         if reading.text_unit != "sentence":
             raise UsageError(
                 f"{self.title}: probes see a sentence at a time, the pass a {reading.text_unit}: run it by itself."
@@ -382,7 +312,7 @@ class ProbeJob(Job):
     def identity(self) -> Any:
         return self.work.identity
 
-    def plan_by(self, everything: Plan, *, state: Path) -> Plan:
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
         self.plan = everything
         return everything
 
@@ -401,7 +331,7 @@ class ProbeJob(Job):
     def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
         self.gather.end_shard(len(self.plan.shards) - 1)
 
-    def more(self) -> list[str]:
+    def beyond_pass(self) -> list[str]:
         told = []
         if self.settings.context_size:
             told.append("less context makes other texts, which the model reads by themselves")
@@ -409,7 +339,7 @@ class ProbeJob(Job):
             told.append("random weights are another model, which reads the labelled sentences too")
         return told
 
-    def look(self) -> None:
+    def check_complete(self, folder: RunFolder) -> None:
         probe_into(self.folder, self.work)
 
     def finish(self, *, workers: Workers, progress: bool) -> None:

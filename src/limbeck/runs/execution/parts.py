@@ -58,12 +58,12 @@ class Division:
     """What makes a run one of a part.
 
     part        which part of the text is read; the plan is the whole text's all the same
-    plan_of     the folder of another part's run, whose plan is taken instead of making it again
+    index_of     the folder of another part's run, whose plan is taken instead of making it again
     vocabulary  the words to follow, in the place of those that the text would choose
     """
 
     part: TextPart | None = None
-    plan_of: Path | None = None
+    index_of: Path | None = None
     vocabulary: tuple[str, ...] | None = None
 
     def told(self) -> dict[str, Any]:
@@ -75,17 +75,17 @@ class Division:
 def division_of(
     part: str | TextPart | None = None,
     *,
-    plan_of: str | Path | None = None,
+    index_of: str | Path | None = None,
     vocabulary: str | Path | Sequence[str] | None = None,
 ) -> Division:
     """A division as a user names it; a vocabulary may be a file, a run folder or words."""
     if isinstance(part, str):
         part = TextPart.parse(part)
-    if plan_of is not None and part is None:
-        raise UsageError("--plan-of is of another part of the same text: it needs --part.")
+    if index_of is not None and part is None:
+        raise UsageError("--index-of is of another part of the same text: it needs --part.")
     words = read_vocabulary(vocabulary) if isinstance(vocabulary, str | Path) else vocabulary
     return Division(
-        part, None if plan_of is None else Path(plan_of).expanduser(), None if words is None else tuple(words)
+        part, None if index_of is None else Path(index_of).expanduser(), None if words is None else tuple(words)
     )
 
 
@@ -218,19 +218,19 @@ def make_plan(
 
 def borrow_plan(division: Division, identity: dict[str, Any]) -> Whole | None:
     """The plan that another part was made by; it must be of the same model, text and settings."""
-    if division.plan_of is None or division.part is None:
+    if division.index_of is None or division.part is None:
         return None
-    theirs = division.plan_of / "state"
+    theirs = division.index_of / "state"
     if not ((theirs / PLAN).is_file() and (theirs / TEXTS).is_file()):
         raise InputError(
-            f"{division.plan_of}: --plan-of needs the run of another part, with its state/: check the path."
+            f"{division.index_of}: --index-of needs the run of another part, with its state/: check the path."
         )
     arrays, about = load(theirs / PLAN)
     unlike = [name for name, value in identity.items() if name != "part" and about["settings"].get(name) != value]
     if unlike:
         raise InputError(
-            f"{division.plan_of}: parts of one text share model, text and settings; {unlike[0]} is another: make the "
-            "plan anew without --plan-of."
+            f"{division.index_of}: parts of one text share model, text and settings; {unlike[0]} is another: make the "
+            "plan anew without --index-of."
         )
     texts, _ = load(theirs / TEXTS)
     return Whole(Plan.from_arrays({**arrays, "shards": texts["shards"]}, about["dropped"]), texts)

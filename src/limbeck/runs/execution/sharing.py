@@ -20,10 +20,13 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.units import SENTENCE_BITS, TextUnit, texts_of
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
+from limbeck.runs.execution.context import RunContext
+from limbeck.runs.execution.execute import complete
 from limbeck.runs.execution.folders import RunFolder, check_target
 from limbeck.runs.execution.input_guard import steady
 from limbeck.runs.execution.jobs import Job
 from limbeck.runs.execution.parts import TEXTS, Watched
+from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.views import View, ViewedConsumer, viewed
 from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.seeds import hash_text
@@ -33,6 +36,7 @@ from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
 
+Consumes = Job | SharedRun[Any]
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 SHARED = "shared"  #: in the state of the first consumer: the pass, while it lasts
 FILLED = "filled"  #: in the state of a consumer until it is done: the pass has given it all it needs
@@ -59,7 +63,7 @@ class Reading:
 
 
 def run_jobs(
-    jobs: Sequence[Job],
+    jobs: Sequence[Consumes],
     open_reading: Callable[[], Reading],
     *,
     existing: str = "fail",
@@ -86,7 +90,7 @@ def run_jobs(
         folders = [stack.enter_context(RunFolder(job.out, existing=existing)) for job in jobs]
         reading = open_reading()
         for job, folder in zip(jobs, folders, strict=True):
-            job.open(reading, folder)
+            job.join_pass(reading, folder)
         waiting = [job for job in jobs if not job.folder.complete and not (job.folder.state / FILLED).is_file()]
         how: dict[str, Any] = {"workers": processes, "progress": progress}
         if waiting:
@@ -102,21 +106,24 @@ def run_jobs(
             raise failed[0]
 
 
-def finish(job: Job, *, tell: Callable[[str], None], **how: Any) -> None:
+def finish(job: Consumes, *, tell: Callable[[str], None], **how: Any) -> None:
     """What is left for a job after the pass; of one that was done before, a look at whether it is the same."""
     if job.folder.complete:
-        job.look()
+        job.check_complete(job.folder)
         tell(f"{job.title}: complete already: {job.out}")
         return
-    for line in job.more():
+    for line in job.beyond_pass():
         tell(f"{job.title}: {line}")
     job.folder.passing += [f"state/{FILLED}", f"state/{SHARED}"]
-    job.finish(**how)
+    if isinstance(job, SharedRun):
+        complete(job, job.folder, RunContext(**how))
+    else:
+        job.finish(**how)
     tell(f"{job.title}: {job.out}")
 
 
 def share_pass(
-    jobs: Sequence[Job], reading: Reading, *, tell: Callable[[str], None], workers: Workers, progress: bool
+    jobs: Sequence[Consumes], reading: Reading, *, tell: Callable[[str], None], workers: Workers, progress: bool
 ) -> None:
     """The one pass, and what it gives put where each job will look for it."""
     names = dict.fromkeys(layer for job in jobs for layer in job.source.layers)
@@ -131,7 +138,7 @@ def share_pass(
     consumers: list[Consumer] = []
     counts: list[int] = []
     for job in jobs:
-        plan = job.plan_by(plans.known(deduplicate=job.deduplicate), state=state)
+        plan = job.choose(plans.known(deduplicate=job.deduplicate), state=state)
         places = [source.layers.index(layer) for layer in job.source.layers]
         view = View(shared, plan, layers=places, duplicates=job.reads_duplicates, seed=job.seed)
         own = viewed(job.accumulators(), view)
@@ -163,7 +170,7 @@ def share_pass(
     rmtree(state)
 
 
-def identities_of(jobs: Sequence[Job]) -> dict[str, Any]:
+def identities_of(jobs: Sequence[Consumes]) -> dict[str, Any]:
     """Who shares a pass, by command and folder, and what each wants of it, as a hash."""
     names = [f"{job.command} into {job.out}" for job in jobs]
     wanted = [json.dumps(job.identity(), sort_keys=True, default=str) for job in jobs]
@@ -197,7 +204,7 @@ class Plans:
         return plan
 
 
-def shard_units_of(jobs: Sequence[Job]) -> int | None:
+def shard_units_of(jobs: Sequence[Consumes]) -> int | None:
     """Words a shard: as few as one of the jobs needs; None where none minds."""
     asked = [job.shard_units for job in jobs if job.shard_units is not None]
     return min(asked) if asked else None

@@ -54,6 +54,8 @@ def open_source(
     of `limbeck repair`, or what was fitted, one repair for every layer or {layer: repair}. `first_document` is the
     number of the corpus' first document, where it is a later part of a text.
     """
+    if units == "characters":
+        units, options["characters"] = "words", True
     if repair is not None:
         own: dict[str, Any] = {"text_unit": text_unit, "batch_tokens": batch_tokens}
         own |= {"units": units, "preset_units": preset_units, "first_document": first_document}
@@ -157,8 +159,10 @@ def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None =
 def refuse_options(options: dict[str, Any], what: str) -> None:
     """Say which options would have had no effect."""
     if options:
-        named = ", ".join(name.replace("_", "-") for name in options)
-        raise UsageError(f"{named} cannot be chosen for {what}: leave it out.")
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+        raise UsageError(
+            f"{named} cannot be chosen for {what}: omit it.", code="no_effect", parameter=next(iter(options))
+        )
 
 
 def is_static(model: str | Path) -> bool:

@@ -10,7 +10,8 @@ import torch
 from limbeck.encoded import Encoded
 from limbeck.measures.isotropy import log10_isotropy_of
 from limbeck.measures.mev import BASELINE_DRAWS, explained
-from limbeck.runs.measuring.settings import MeasureSettings, accumulators_for, words_kept
+from limbeck.runs.measure import MeasureSettings
+from limbeck.runs.measuring.sums import accumulators_for, words_kept
 from limbeck.stream import Plan, Source
 from limbeck.stream.foretell import Clock, Outlook, seconds_a_pass
 

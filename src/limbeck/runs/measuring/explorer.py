@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from numpy.typing import NDArray
 
 from limbeck.accumulators import Accumulator, WordSums
 from limbeck.corpus import Corpus
-from limbeck.reporting.page.sections.words import CLOUDS, INTERESTING, NEIGHBORS, by_interest
+from limbeck.reporting.page.sections.words import INTERESTING, by_interest
 from limbeck.runs.measuring.results import Measured
 from limbeck.runs.measuring.sample import sentence_texts
-from limbeck.tables import write_parquet
+from limbeck.tables import Columns
 
 CANDIDATES = 5_000  #: most frequent followed words, among which neighbours are looked for
 NEAREST = 8
@@ -25,18 +24,14 @@ LEAST, MOST = 5, 24  #: occurrences of one word in a cloud
 Floats = NDArray[np.float64]
 
 
-def write_explorer(
-    measured: Measured, folder: Path, accumulators: Sequence[Accumulator], texts: Corpus | Mapping[int, str] | None
-) -> None:
-    """Write neighbors.parquet and clouds.parquet of the most interesting words, where there are any."""
+def explorer_tables(
+    measured: Measured, accumulators: Sequence[Accumulator], texts: Corpus | Mapping[int, str] | None
+) -> dict[str, Columns]:
+    """Neighbors and clouds of the most interesting words, where there are any."""
     chosen = interesting_words(measured)
     sums = next(one for one in accumulators if isinstance(one, WordSums))
-    for name, table in {
-        NEIGHBORS: neighbor_table(measured, sums, chosen),
-        CLOUDS: cloud_table(measured, chosen, texts),
-    }.items():
-        if len(table["word"]):
-            write_parquet(folder / name, table)
+    found = {"neighbors": neighbor_table(measured, sums, chosen), "clouds": cloud_table(measured, chosen, texts)}
+    return {name: table for name, table in found.items() if len(table["word"])}
 
 
 def interesting_words(measured: Measured) -> list[int]:

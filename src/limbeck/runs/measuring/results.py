@@ -38,7 +38,7 @@ from limbeck.measures.mev import mev_of, word_variance
 from limbeck.measures.norms import norms_of
 from limbeck.measures.result import Floats, Result, WordResult
 from limbeck.measures.spectrum import Spectrum, effective_rank_of, participation_ratio_of, spectrum_of
-from limbeck.runs.measuring.settings import MeasureSettings
+from limbeck.runs.measure import MeasureSettings
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
 from limbeck.stream import Plan

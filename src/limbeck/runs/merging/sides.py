@@ -164,7 +164,7 @@ def _of_one_text(sides: Sequence[Side]) -> tuple[Plan, dict[str, Any], list[Side
             refuse(one.folder, other.folder, f"part {_parts(sorted(both, key=str))} of the text is in both")
         divided = np.array_equal(one.texts["shards"], other.texts["shards"])
         if one.plan.fingerprint != other.plan.fingerprint or not divided:
-            what = "their plans of the text differ; it must be planned once, see --plan-of"
+            what = "their plans of the text differ; it must be planned once, see --index-of"
             refuse(one.folder, other.folder, what)
     parts = sorted({part for side in ordered for part in side.parts}, key=lambda part: part.number)
     identity = {name: value for name, value in first.identity.items() if name != "part"}

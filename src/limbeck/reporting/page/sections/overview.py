@@ -13,7 +13,7 @@ COUNTS = {
     "texts": "texts",
     "words": "words read",
     "distinct_words": "distinct words",
-    "followed_words": "words followed",
+    "tracked_words": "words tracked",
     "measured_occurrences": "occurrences measured",
 }
 

@@ -1,9 +1,8 @@
-"""Settings of a measuring run, and what it will take."""
+"""What one pass of a measuring run fills, and how much memory and disk that takes."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,63 +18,10 @@ from limbeck.accumulators import (
     WordSums,
 )
 from limbeck.accumulators.reservoir import SPILL_BYTES
-from limbeck.errors import UsageError
-from limbeck.parameters import check_fields
-from limbeck.runs.measuring.presets import Preset, preset_named
-from limbeck.stream import Choice, Plan
+from limbeck.runs.measure import MeasureSettings
+from limbeck.stream import Plan
 from limbeck.stream.checkpoint import MOST_PARTS
 from limbeck.stream.plan import chosen_by_hash
-
-
-@dataclass(frozen=True)
-class MeasureSettings:
-    """What to measure and how much to keep; the command line's options of the same names.
-
-    min_contexts  a word is followed if it occurs in at least so many different texts
-    max_words     follow at most so many words, chosen by hash
-    mev_words     words whose occurrences are kept for MEV
-    max_contexts  occurrences kept of each
-    points        occurrences of any words kept for baselines and I(W)
-    two_pass      read everything twice, so that I(W) is over every occurrence
-    """
-
-    preset: str = "corrected"
-    min_contexts: int = 5
-    max_words: int = 20_000
-    mev_words: int = 1_000
-    max_contexts: int = 100
-    points: int = 50_000
-    two_pass: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        for name, least in (
-            ("min_contexts", 1),
-            ("max_words", 1),
-            ("mev_words", 0),
-            ("max_contexts", 1),
-            ("points", 1),
-        ):
-            if (value := getattr(self, name)) < least:
-                raise UsageError(f"{name} must be at least {least}, got {value}.")
-
-    @property
-    def rules(self) -> Preset:
-        return preset_named(self.preset)
-
-    @property
-    def choice(self) -> Choice:
-        return Choice(
-            min_contexts=self.min_contexts,
-            by_occurrences=self.rules.by_occurrences,
-            max_words=self.max_words,
-            drop_punctuation=self.rules.drop_punctuation,
-            seed=self.seed,
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def words_kept(plan: Plan, settings: MeasureSettings) -> list[int]:

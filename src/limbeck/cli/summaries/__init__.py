@@ -1,0 +1,1 @@
+"""What commands print at their end: a module per command, whose `show` is given the result."""

@@ -1,0 +1,71 @@
+"""What a measuring run prints at its end."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from limbeck.cli.output import add
+from limbeck.cli.output import console as make_console
+from limbeck.runs.measure import MeasureResult, MeasureRun
+
+#: column title -> measure and which of its numbers
+COLUMNS = {
+    "anisotropy": ("anisotropy", "value"),
+    "self-sim.": ("self_similarity", "value"),
+    "adjusted": ("self_similarity", "adjusted"),
+    "intra-sent.": ("intra_sentence_similarity", "value"),
+    "adjusted (matched)": ("intra_sentence_similarity_matched", "adjusted"),
+    "MEV": ("mev", "value"),
+    "log10 I(W)": ("log10_isotropy", "value"),
+    "IsoScore": ("isoscore", "value"),
+    "mean norm": ("mean_norm", "value"),
+}
+
+
+def show(result: MeasureResult, run: MeasureRun) -> None:
+    """The main measures by layer, the most and least contextual words, what was left out, where it all is."""
+    from rich.table import Table
+
+    console = make_console()
+    table = Table(title=result.title(), title_justify="left")
+    table.add_column("layer", justify="right")
+    for title in COLUMNS:
+        table.add_column(title, justify="right")
+    for place, layer in enumerate(result.layers):
+        table.add_row(layer, *(_number(getattr(result[name], part), place) for name, part in COLUMNS.values()))
+    console.print(table)
+    record, out = result.record, run.output.out
+    add("runs", facts_of(result, out))
+    for what, key in (
+        ("most contextual words: ", "lowest_self_similarity"),
+        ("least contextual words:", "highest_self_similarity"),
+    ):
+        if record[key]:
+            console.print(f"{what} {' '.join(record[key])}", markup=False, highlight=False, soft_wrap=True)
+    if record["dropped"]:
+        reasons = ", ".join(f"{reason} {number:,}" for reason, number in record["dropped"].items())
+        console.print(f"left out: {reasons}", markup=False, highlight=False, soft_wrap=True)
+    figures = "figures/, " * run.output.figures
+    console.print(f"{out}: report.html, tables, {figures}run.json", markup=False, highlight=False, soft_wrap=True)
+
+
+def facts_of(result: MeasureResult, out: Path | None) -> dict[str, Any]:
+    """The same for a program: every measure at every layer, whole numbers of digits."""
+    parts = ("value", "baseline", "adjusted", "n", "low", "high", "note")
+    return {
+        "name": result.name,
+        "out": out,
+        "occurrences": result.n,
+        "layers": result.layers,
+        "measures": {name: {part: getattr(one, part) for part in parts} for name, one in result.measures.items()},
+        "most_contextual": result.record["lowest_self_similarity"],
+        "least_contextual": result.record["highest_self_similarity"],
+        "dropped": result.record["dropped"],
+    }
+
+
+def _number(values: Any, place: int) -> str:
+    value = math.nan if values is None else float(values[place])
+    return "-" if math.isnan(value) else f"{value:.3f}"

@@ -1,0 +1,41 @@
+"""How a run is executed: by whom, how visibly, and from which checkpoint. Nothing here changes a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from limbeck.stream.workers import Workers
+
+Notify = Callable[[str], None]
+
+
+def silent(line: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What a run is given beside its settings.
+
+    workers     processes that feed the device, or those of a cluster; they know their engine
+    progress    whether bars are shown
+    notify      what a user should know while it runs goes here, line by line
+    checkpoint  folder of what an interrupted run resumes from; None where nothing is kept
+    seed        of samples and intervals
+    """
+
+    workers: Workers = field(default_factory=lambda: _no_workers())
+    progress: bool = False
+    notify: Notify = silent
+    checkpoint: Path | None = None
+    seed: int = 0
+
+
+def _no_workers() -> Workers:
+    from limbeck.stream.workers import Workers
+
+    return Workers()

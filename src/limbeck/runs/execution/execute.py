@@ -1,0 +1,102 @@
+"""Executing runs: what every command does around its own work, done once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from limbeck.errors import Interrupted
+from limbeck.results import RunResult
+from limbeck.runs.execution.context import Notify, RunContext, silent
+from limbeck.runs.execution.folders import RunFolder, check_target
+from limbeck.runs.execution.record import write_record
+from limbeck.runs.execution.run import Run
+from limbeck.runs.execution.workers import start_workers
+
+R = TypeVar("R", bound=RunResult)
+
+
+def execute(
+    run: Run[R],
+    *,
+    progress: bool = False,
+    notify: Notify = silent,
+    finished: Callable[[R, Run[R], bool], None] = lambda result, run, complete: None,
+    prepare: Callable[[], None] | None = None,
+) -> list[R]:
+    """Execute a run; a result per folder, several where several models are given.
+
+    finished  called with each result as soon as there is one, and with whether its folder was complete already
+    prepare   what each process of a cluster does before anything heavy is loaded
+    """
+    runs = run.split()
+    for one in runs:  # the last should not be refused when the first is done
+        one.validate()
+        if one.output.out is not None:
+            check_target(one.output.out, existing=one.output.existing)
+    context = RunContext(progress=progress, notify=notify)
+    results = []
+    for one in runs:
+        result, complete = _execute(one, context, prepare)
+        results.append(result)
+        finished(result, one, complete)
+    if run.output.out is not None:
+        run.join(results, [one.output.out for one in runs if one.output.out is not None])
+    return results
+
+
+def _execute(run: Run[R], context: RunContext, prepare: Callable[[], None] | None) -> tuple[R, bool]:
+    """One folder: its result, and whether it was there already."""
+    if run.output.out is None:
+        with _workers(run, prepare=prepare) as workers:
+            run.open()
+            return run.compute(replace(context, workers=workers)), False
+    folder = RunFolder(run.output.out, existing=run.output.existing)
+    try:
+        with folder, _workers(run, prepare=prepare) as workers:
+            run.open()
+            if folder.complete:
+                run.check_complete(folder)
+                return run.load(folder.target), True
+            return complete(run, folder, replace(context, workers=workers)), False
+    except KeyboardInterrupt:
+        if folder.resumable:
+            raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
+        raise
+
+
+def complete(run: Run[R], folder: RunFolder, context: RunContext) -> R:
+    """Compute what is left, and put the folder in its place."""
+    result = run.compute(replace(context, checkpoint=folder.state))
+    write(result, folder.unfinished, figures=run.output.figures)
+    folder.passing += run.transient
+    folder.finish()
+    return result
+
+
+def write(result: RunResult, folder: Path, *, figures: bool) -> None:
+    """Everything that a folder holds but its report."""
+    result.write(folder)
+    write_record(folder, result.record)
+    if figures:
+        result.draw(folder, folder / "figures")
+
+
+def estimate(run: Run[Any], *, prepare: Callable[[], None] | None = None) -> Iterator[str]:
+    """Lines that say what a run would take, from a look at some of the text and a few batches."""
+    for one in run.split():
+        one.validate()
+        with _workers(one, dry_run=True, prepare=prepare) as workers:
+            began = time.monotonic()
+            one.open()
+            opened = time.monotonic() - began
+            yield from one.estimate(RunContext(workers=workers), opened)
+
+
+def _workers(run: Run[Any], **how: Any) -> Any:
+    device = getattr(getattr(run, "loading", None), "device", None)
+    corpus = getattr(getattr(run, "text", None), "corpus", None)
+    return start_workers(run.engine, corpus=corpus, device=device, **how)

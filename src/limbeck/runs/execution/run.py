@@ -1,0 +1,171 @@
+"""What a command executes: its settings, what it needs from a pass over a text, and what it makes of that."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from limbeck.runs.execution.settings import OutputSettings
+from limbeck.settings import Settings, build, options_of
+from limbeck.stream.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from limbeck.accumulators import Accumulator
+    from limbeck.results import RunResult
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.sharing import Reading
+    from limbeck.stream import Consumer, Plan, TextSource
+
+R = TypeVar("R", bound="RunResult")
+
+
+class Run(ABC, Generic[R]):
+    """A command as a value: a dataclass whose fields are its settings classes, and what it does with them.
+
+    The first line of a subclass' docstring is the description in `--help`. `execute` calls the methods in the order in
+    which they stand here; it alone knows folders, locks, resuming, dry runs, signals, the record and figures.
+
+    command     name on the command line, and of the verb in Python
+    summary     what it does, in the list of commands
+    details     for `--help`, below the options: what the folder holds, what names mean
+    examples    command lines for `--help`
+    transient   files and folders of an unfinished run that a finished one does not keep
+    """
+
+    command: ClassVar[str]
+    summary: ClassVar[str]
+    details: ClassVar[str] = ""
+    examples: ClassVar[str] = ""
+    transient: ClassVar[tuple[str, ...]] = ()
+
+    output: OutputSettings
+    engine: EngineSettings
+
+    @classmethod
+    def settings(cls) -> dict[str, type[Settings]]:
+        """Field -> settings class, in the order of `--help`."""
+        return {one.name: _declared(cls, one.name) for one in fields(cls) if one.init}  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, keywords: dict[str, Any]) -> Self:
+        """The run that a function's keywords ask for."""
+        return cls(**build(cls.settings(), keywords, verb=cls.command))
+
+    def options(self) -> dict[str, Any]:
+        """Every option that differs from its default, for the record; its source says what was read."""
+        recorded = {one.name for kind in self.settings().values() for one in options_of(kind) if one.recorded}
+        given: dict[str, Any] = {}
+        for name in self.settings():
+            given |= getattr(self, name).given()
+        return {name: value for name, value in given.items() if name in recorded}
+
+    def split(self) -> Sequence[Self]:
+        """One run per folder; several where several models are given."""
+        return [self]
+
+    def validate(self) -> None:
+        """Refuse what cannot work, before anything expensive: no model is loaded here."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Load the model, open the text."""
+
+    def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
+        """Lines that say what the run would take, for `--dry-run`; opening took so many seconds."""
+        yield from ()
+
+    @abstractmethod
+    def compute(self, context: RunContext) -> R:
+        """Everything; resumed from `context.checkpoint` where an earlier try has left something there."""
+
+    @abstractmethod
+    def check_complete(self, folder: RunFolder) -> None:
+        """Refuse a finished folder that was made of something else."""
+
+    @abstractmethod
+    def load(self, folder: Path) -> R:
+        """The result of a finished folder."""
+
+    def join(self, results: Sequence[R], folders: Sequence[Path]) -> None:
+        """What several folders of one command have together."""
+
+
+def _declared(cls: type, name: str) -> type[Settings]:
+    """The class that a field is annotated with; other annotations need not be importable."""
+    owner = next(base for base in cls.__mro__ if name in vars(base).get("__annotations__", {}))
+    found: type[Settings] = eval(owner.__annotations__[name], vars(sys.modules[owner.__module__]))
+    return found
+
+
+class SharedRun(Run[R]):
+    """A run whose vectors may come from a pass that it shares with others.
+
+    The shared pass fills, for each run, the state that its own pass would have had at its end. `compute` then goes on
+    from there as if it had been interrupted at that moment, so that what it writes is what it always writes.
+
+    usual_layers      layers that it reads where none are named
+    reads_duplicates  whether it reads texts that repeat an earlier one
+    shard_units       words per shard at most; None where any number will do
+    """
+
+    usual_layers: ClassVar[str | None] = None
+    layers: str | Sequence[str] | None
+    source: TextSource
+    folder: RunFolder
+    index: Plan
+    title: str = ""
+    shard_units: int | None = None
+
+    @property
+    def out(self) -> Path:
+        """Its folder."""
+        assert self.output.out is not None
+        return self.output.out
+
+    @property
+    def seed(self) -> int:
+        """Of the choice of occurrences."""
+        return 0
+
+    @property
+    def deduplicate(self) -> bool:
+        return True
+
+    @property
+    def reads_duplicates(self) -> bool:
+        return False
+
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        """Take the shared text and model, with its own layers."""
+        self.folder = folder
+        usual = self.usual_layers if hasattr(reading.encoder, "with_layers") else None
+        self.source = reading.source(usual if self.layers is None else self.layers)
+
+    @abstractmethod
+    def identity(self) -> Any:
+        """All that its state depends on, in plain values."""
+
+    @abstractmethod
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
+        """Its own index of the corpus, out of one that tracks every word; `state` has what is known of the texts."""
+
+    def accumulators(self) -> list[Accumulator]:
+        """Empty accumulators to be filled."""
+        return []
+
+    def consumers(self) -> list[Consumer]:
+        """What takes batches as they come."""
+        return []
+
+    @abstractmethod
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        """Keep what the pass has given, where `compute` will look for it."""
+
+    def beyond_pass(self) -> list[str]:
+        """What it does beyond the shared pass, where that takes long."""
+        return []

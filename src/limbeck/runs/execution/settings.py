@@ -1,0 +1,145 @@
+"""Options that runs share: what is read, and where the result goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from limbeck.encoders.miniatures import MINIATURES
+from limbeck.errors import UsageError
+from limbeck.settings import Settings, option
+
+CORPUS_HELP = (
+    "files, folders or globs, plain or compressed (gzip, bzip2, xz, zstd); - for standard input; sample for the corpus "
+    "that comes with limbeck"
+)
+MODEL_HELP = (
+    "a miniature (see `limbeck models`), a Hugging Face id or a local folder; also a file of static vectors (word2vec, "
+    "GloVe, fastText, safetensors) or a model2vec folder"
+)
+
+
+@dataclass(frozen=True)
+class ModelSettings(Settings, group="model"):
+    """One model."""
+
+    model: Any = option(
+        None, common=True, recorded=False, metavar="M", suggestions=MINIATURES, files=True, help=MODEL_HELP
+    )
+
+
+@dataclass(frozen=True)
+class ModelsSettings(Settings, group="model"):
+    """One or several models, each of which gets a folder."""
+
+    model: tuple[Any, ...] | None = option(
+        None,
+        common=True,
+        recorded=False,
+        metavar="M",
+        suggestions=MINIATURES,
+        files=True,
+        help=f"{MODEL_HELP}; several give one folder each",
+    )
+
+
+@dataclass(frozen=True)
+class TextSettings(Settings, group="text"):
+    """The text that is read."""
+
+    corpus: Any = option(
+        None,
+        common=True,
+        recorded=False,
+        metavar="C",
+        suggestions=("sample",),
+        files=True,
+        paths=True,
+        help=CORPUS_HELP,
+    )
+
+
+@dataclass(frozen=True)
+class VectorsSettings(Settings, group="model"):
+    """What stands in the place of model and text."""
+
+    vectors: Any = option(
+        None,
+        recorded=False,
+        metavar="V",
+        files=True,
+        help="cached vectors (see `limbeck encode`) in the place of --model and --corpus, or an array of embeddings "
+        "(.npy)",
+    )
+
+
+def need_source(model: Any, corpus: Any, vectors: Any) -> None:
+    """Refuse anything but a model and a corpus, or cached vectors."""
+    if vectors is None and (model is None or corpus is None):
+        raise UsageError(
+            "--model and --corpus are needed, or --vectors.",
+            code="no_source",
+            parameter="corpus" if model is not None else "model",
+        )
+    if vectors is not None and (model is not None or corpus is not None):
+        raise UsageError(
+            "--vectors replaces --model and --corpus: give one or the other.", code="two_sources", parameter="vectors"
+        )
+
+
+@dataclass(frozen=True)
+class RepairedSettings(Settings, group="model"):
+    """A repair inside the pass."""
+
+    repair: Any = option(
+        None,
+        recorded=False,
+        metavar="R",
+        files=True,
+        help="repair the vectors inside the pass: the folder of a run of `limbeck repair`, each layer by its own "
+        "repair, or a file of one repair, for every layer",
+    )
+
+
+@dataclass(frozen=True)
+class PartSettings(Settings, group="a part of a text, for `limbeck merge`"):
+    """Which part of a text is read, where others read the rest."""
+
+    part: str | None = option(None, metavar="K/N", help="index the whole text, read the K-th of N parts")
+    index_of: Path | None = option(
+        None, metavar="RUN", files=True, help="take the index of another part's run instead of making it"
+    )
+
+
+@dataclass(frozen=True)
+class SeparateTextSettings(Settings, group="a part of a text, for `limbeck merge`"):
+    """What makes runs over texts of their own mergeable."""
+
+    vocabulary: Any = option(
+        None, metavar="FILE", files=True, help="words to track, one per line, or a run that tracked them"
+    )
+    first_document: int = option(0, minimum=0, metavar="N", help="number of the text's first document (0)")
+
+
+@dataclass(frozen=True)
+class OutputSettings(Settings, group="output"):
+    """Where the result goes."""
+
+    out: Path | None = option(
+        None,
+        common=True,
+        required=True,
+        recorded=False,
+        metavar="DIR",
+        files=True,
+        help="folder to write; it must be new",
+    )
+    existing: Literal["fail", "resume", "replace"] = option(
+        "fail",
+        recorded=False,
+        metavar="HOW",
+        help="if DIR exists: fail (default), resume an unfinished run, or replace it",
+    )
+    figures: bool = option(True, recorded=False, help="do not draw figures")
+    dry_run: bool = option(False, terminal=True, recorded=False, help="report words, time, memory and disk, and stop")
