@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -229,6 +230,42 @@ def test_a_hidden_neighbour_that_is_not_limbecks_stays(tmp_path: Path, existing:
     assert tree(precious) == {"thesis.txt": "years"}
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert kind != "folder" or tree(neighbour)["thesis.txt"] == "years"
+
+
+def test_a_copy_under_the_name_of_a_leftover_stays(tmp_path: Path) -> None:
+    """A folder that was moved aside says so; a user's copy of a run does not."""
+    out = run_into(tmp_path / "out", {"a.csv": "1"})
+    put(out, notes_md="mine")
+    shutil.copytree(out, old_of(out))
+    for existing in ("fail", "replace"):
+        with contextlib.suppress(LimbeckError):
+            run_into(out, {"a.csv": "2"}, existing=existing)
+        assert tree(old_of(out)) == {"run.json": "{}", "a.csv": "1", "notes.md": "mine"}
+        assert "notes.md.yours" not in tree(out)
+
+
+@pytest.mark.parametrize("existing", ["fail", "resume", "replace"])
+def test_an_unfinished_run_under_another_name_stays(tmp_path: Path, existing: str) -> None:
+    folder = RunFolder(tmp_path / "out")
+    put(folder.unfinished, state__parts__one_npz="mine")
+    with folder:
+        pass
+    os.rename(unfinished_of(tmp_path / "out"), tmp_path / "rescued")
+    with pytest.raises(LimbeckError) as caught:
+        run_into(tmp_path / "rescued", {"a.csv": "1"}, existing=existing)
+    assert caught.value.code == "unfinished_moved"
+    assert tree(tmp_path / "rescued") == {"state/parts/one.npz": "mine"}
+
+
+@pytest.mark.parametrize("name", ["report.html", "figures/anisotropy.png", "figures"])
+def test_files_beside_several_models_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """Found before anything is measured: the text is not even there."""
+    (tmp_path / "out" / name).parent.mkdir(parents=True)
+    (tmp_path / "out" / name).write_text("thesis")
+    command = ["measure", "--model", "mini-bert", "mini-gpt2", "--corpus", "nowhere", "--out", str(tmp_path / "out")]
+    assert main(command) == 1
+    assert "limbeck has not written it" in capsys.readouterr().err
+    assert (tmp_path / "out" / name).read_text() == "thesis"
 
 
 def test_links_in_a_working_folder_are_removed_and_not_followed(tmp_path: Path) -> None:

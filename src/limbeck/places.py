@@ -21,7 +21,7 @@ from limbeck.state import write_text
 
 MARK = ".limbeck"
 FORMAT = 1
-RUN, REPRODUCTION, VECTORS = "run", "reproduction", "vectors"
+RUN, REPRODUCTION, VECTORS, GROUP = "run", "reproduction", "vectors", "group of runs"
 MARK_BYTES = 1 << 28  #: more is no mark
 
 Own = frozenset[str]
@@ -91,15 +91,18 @@ def check_file(target: str | Path, *, option: str = "--out") -> None:
 # --- marks ---------------------------------------------------------------------------------------
 
 
-def mark(folder: Path, holds: str, *, own: Iterable[str] | None = None) -> None:
-    """Mark a folder as limbeck's; `own` are the names of what limbeck has put into it, once it is finished."""
-    write_text(folder / MARK, mark_as_bytes(holds, own=own).decode())
+def mark(folder: Path, holds: str, *, own: Iterable[str] | None = None, aside: bool = False) -> None:
+    """Mark a folder as limbeck's; `own` are the names of what limbeck has put into it, once it is finished.
+
+    aside  another folder is about to take its place
+    """
+    write_text(folder / MARK, mark_as_bytes(holds, own=own, aside=aside).decode())
 
 
-def mark_as_bytes(holds: str, *, own: Iterable[str] | None = None) -> bytes:
+def mark_as_bytes(holds: str, *, own: Iterable[str] | None = None, aside: bool = False) -> bytes:
     """What `mark` writes."""
-    told = {"limbeck": FORMAT, "holds": holds, "own": None if own is None else sorted(own)}
-    return (json.dumps(told, indent=0) + "\n").encode()
+    facts = {"limbeck": FORMAT, "holds": holds, "own": None if own is None else sorted(own)}
+    return (json.dumps(facts | ({"aside": True} if aside else {}), indent=0) + "\n").encode()
 
 
 def mark_of(folder: Path) -> dict[str, Any] | None:
@@ -168,6 +171,31 @@ def refuse_foreign(folder: Path) -> None:
             f"{folder}: it is not limbeck's and stays as it is, but its name is needed: move it away, or choose "
             "another --out."
         )
+
+
+def refuse_old(place: Path) -> None:
+    """Refuse to go on where something has the name that a folder is given while another takes its place."""
+    old = old_of(place)
+    refuse_foreign(old)
+    if os.path.lexists(old) and not has_no_file(old):
+        raise InTheWay(
+            f"{old}: it stays as it is, but its name is needed: move it away, or choose another --out.",
+            code="in_the_way",
+            parameter="out",
+        )
+
+
+def refuse_beside(folder: Path, names: Iterable[str]) -> None:
+    """Refuse to write into a folder where something of these names is there that limbeck has not written."""
+    own = own_in(folder) or frozenset()
+    for name in names:
+        path = folder / name
+        if os.path.lexists(path) and not {name, f"{name}/"} & own:
+            raise InTheWay(
+                f"{path}: limbeck has not written it, and would write over it: move it away, or choose another --out.",
+                code="in_the_way",
+                parameter="out",
+            )
 
 
 def is_empty(folder: Path) -> bool:
@@ -256,10 +284,10 @@ def put_in_place(made: Path, place: Path, holds: str, *, also: Iterable[str] = (
     if is_empty(place):
         os.rmdir(place)
     if os.path.lexists(place):
-        refuse_foreign(old)
-        if own_in(place) is None:
-            mark(place, holds, own={*own, *also})
+        refuse_old(place)
+        before = own_in(place)
         os.replace(place, old)
+        mark(old, holds, own={*own, *also} if before is None else before, aside=True)
     os.replace(made, place)
     _settle(old, place)
 
@@ -277,9 +305,12 @@ def recover(place: Path, *, held: Path | None = None) -> None:
         for folder in (unfinished_of(place), temporary_of(place), place):
             if folder != held and is_own(folder):
                 handles.append(lock(folder))
+        found = mark_of(old) or {}
         if not os.path.lexists(place):
+            if found.get("aside"):
+                mark(old, found["holds"], own=found["own"])
             os.replace(old, place)
-        elif is_own(place):
+        elif is_own(place) and found.get("aside"):  # a folder of that name that somebody else has made stays
             _settle(old, place)
     except BlockingIOError:
         return  # it is being put there at this moment

@@ -187,7 +187,12 @@ class Settings:
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        return {one.name: value for one in options_of(type(self)) if (value := getattr(self, one.name)) != one.default}
+        values = {one: getattr(self, one.name) for one in options_of(type(self))}
+        return {
+            one.name: value
+            for one, value in values.items()
+            if value is not one.default and (one.type is object or value != one.default)  # arrays have no equality
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Name and value of each option that a record keeps."""

@@ -44,6 +44,16 @@ def test_every_command_has_the_same_options() -> None:
             assert option in command._option_string_actions, f"{name} {option}"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_output_is_told_in_a_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "limbeck", "models", "--json"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+
+
 @pytest.mark.usefixtures("no_figures")
 def test_a_run_as_one_object(model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["measure", "--model", str(model), "--corpus", str(text), "--out", str(tmp_path / "run"), "--json"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,7 +129,7 @@ def test_json_lines(tmp_path: Path) -> None:
         ('{"words": "abc"}', r"t\.jsonl:2: .*must be a list"),
         ('{"words": ["a", ""]}', r"t\.jsonl:2: .*not empty"),
         ('{"words": ["a"], "labels": {"1": {"x": "y"}}}', r"t\.jsonl:2: .*from 0 to 0, got 1"),
-        ('{"words": ["a"], "labels": [1, 2]}', r"t\.jsonl:2: .*labels must be"),
+        ('{"words": ["a"], "labels": [1, 2]}', r"t\.jsonl:2: .*labels. must have a label for each"),
     ],
 )
 def test_broken_json_lines(tmp_path: Path, line: str, message: str) -> None:
@@ -138,7 +139,7 @@ def test_broken_json_lines(tmp_path: Path, line: str, message: str) -> None:
 
 TAGGED = [
     {"id": "0", "tokens": ["EU", "rejects", "it"], "ner_tags": [3, 0, None], "pos_tags": ["NNP", "VBZ", "PRP"]},
-    {"id": "1", "tokens": ["No", "call"], "ner_tags": [0, 0], "pos_tags": ["of another length"]},
+    {"id": "1", "tokens": ["No", "call"], "ner_tags": [0, 0], "pos_tags": ["DT", "NN"]},
 ]
 
 
@@ -151,8 +152,24 @@ def test_tokens_with_lists_of_labels(tmp_path: Path) -> None:
     assert first.labels == {
         0: {"ner_tags": "3", "pos_tags": "NNP"}, 1: {"ner_tags": "0", "pos_tags": "VBZ"}, 2: {"pos_tags": "PRP"}
     }  # fmt: skip
-    assert second.labels == {0: {"ner_tags": "0"}, 1: {"ner_tags": "0"}}
+    assert second.labels == {0: {"ner_tags": "0", "pos_tags": "DT"}, 1: {"ner_tags": "0", "pos_tags": "NN"}}
     assert [s.labels for s in Corpus.from_texts(TAGGED)] == [first.labels, second.labels]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"tokens": ["No", "call"], "ner_tags": [0]}, '"ner_tags" must have a label for each of the 2 words, got 1'),
+        ({"tokens": ["No"], "pos_tags": ["a", "b"]}, '"pos_tags" must have a label for each of the 1 words, got 2'),
+        ({"tokens": None}, '"tokens" must be a list of words, got null'),
+        ({"text": 3}, '"text" must be a text, got int'),
+    ],
+)
+def test_labels_and_words_that_do_not_fit_are_refused_by_line(tmp_path: Path, row: dict[str, Any], told: str) -> None:
+    file = tmp_path / "t.jsonl"
+    file.write_text(json.dumps(TAGGED[0]) + "\n" + json.dumps(row) + "\n")
+    with pytest.raises(InputError, match=f"t.jsonl:2: {told}"):
+        list(Corpus(file))
 
 
 def test_json_lines_of_named_columns(tmp_path: Path) -> None:
@@ -178,7 +195,7 @@ def test_parquet_of_tokens_names_the_classes_of_its_labels(tmp_path: Path) -> No
         first, second = Corpus(tmp_path / "t.parquet")
         assert first.words == ("EU", "rejects", "it")
         assert first.labels[0] == {"ner_tags": "B-ORG", "pos_tags": "NNP"}
-        assert second.labels == {0: {"ner_tags": "O"}, 1: {"ner_tags": "O"}}
+        assert second.labels == {0: {"ner_tags": "O", "pos_tags": "DT"}, 1: {"ner_tags": "O", "pos_tags": "NN"}}
     pq.write_table(table.drop_columns("ner_tags"), tmp_path / "t.parquet")
     assert next(iter(Corpus(tmp_path / "t.parquet"))).labels[0] == {"pos_tags": "NNP"}
 

@@ -112,6 +112,28 @@ def test_so_are_languages_of_long_words_and_of_none(text: str, code: str) -> Non
     assert fit.looks == (code,)
 
 
+LATIN = (
+    "Gallia est omnis divisa in partes tres, quarum unam incolunt Belgae, aliam Aquitani, tertiam qui ipsorum lingua "
+    "Celtae, nostra Galli appellantur. Hi omnes lingua, institutis, legibus inter se differunt. Gallos ab Aquitanis "
+    "Garumna flumen, a Belgis Matrona et Sequana dividit. Horum omnium fortissimi sunt Belgae, propterea quod a cultu "
+    "atque humanitate provinciae longissime absunt."
+)
+SWAHILI = (
+    "Watu wote wamezaliwa huru, hadhi na haki zao ni sawa. Wote wamejaliwa akili na dhamiri, hivyo yapasa watendeane "
+    "kindugu. Kila mtu anastahili kuwa na haki zote na uhuru wote ambao umeelezwa katika Taarifa hii bila ubaguzi wo "
+    "wote. Yaani bila kubaguana kwa rangi, taifa, wanaume kwa wanawake, dini, siasa, fikara, asili ya taifa la mtu."
+)
+
+
+@pytest.mark.parametrize(("text", "language"), [(LATIN, "en"), (SWAHILI, "en"), (SWAHILI, "de")])
+def test_prose_without_function_words_is_noticed_whatever_it_is_in(text: str, language: str) -> None:
+    """There is no list of these languages: what they are is not said."""
+    fit = fit_of([text], language)
+    assert not fit
+    assert fit.looks == ()
+    assert fit_of(text.replace(".", "").split(), language)  # a list of the same words is no prose
+
+
 @pytest.mark.parametrize("language", ["de", "fr", "zh", "ru", "ja", "fi", "german", "es-MX"])
 def test_english_read_as_another_language_is_noticed(language: str) -> None:
     fit = fit_of([ENGLISH["fiction"], ENGLISH["tokenised"]], language)

@@ -182,6 +182,13 @@ def test_the_layers_are_those_of_the_weights(
         check_model(path)
 
 
+@pytest.mark.parametrize("number", ["12", 12.5, None, True, [2]])
+def test_the_number_of_layers_is_a_number(tmp_path: Path, number: Any) -> None:
+    path = saved(tmp_path / "made", "bert")
+    rewrite(path / "config.json", num_hidden_layers=number)
+    assert "num_hidden_layers must be a whole number" in refused(path)
+
+
 def test_shared_layers_are_as_many_as_is_told(tmp_path: Path) -> None:
     path = saved(tmp_path / "made", "albert")
     rewrite(path / "config.json", num_hidden_layers=5)

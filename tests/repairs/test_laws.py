@@ -218,7 +218,7 @@ def test_wrong_use_is_told() -> None:
 
 
 def test_a_name_belongs_to_one_repair() -> None:
-    with pytest.raises(TypeError, match=r"Center is also in limbeck\.repair\.center"):
+    with pytest.raises(TypeError, match=r"Center is also in limbeck\.repairs\.center"):
         type("Center", (Standardize,), {"__module__": "mine"})
     assert Repair.kinds["Center"] is Center
 
@@ -230,7 +230,7 @@ sys.modules["sklearn"] = sys.modules["scipy"] = None
 import limbeck as lb
 from limbeck.errors import MissingExtra
 try:
-    lb.repair
+    lb.repairs
 except MissingExtra as error:
     print(error)
 """

@@ -12,7 +12,7 @@ from made import WORDS, OwnEncoder, sentences
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.places import MARK, unfinished_of
+from limbeck.places import MARK, RUN, mark, own_in, unfinished_of
 from limbeck.runs.execution.folders import KEPT, RunFolder, check_target
 
 
@@ -161,7 +161,8 @@ def test_a_failed_replacement_leaves_the_old_run(tmp_path: Path) -> None:
 
 def test_leftovers_of_a_run_killed_in_its_last_moment_do_no_harm(tmp_path: Path) -> None:
     target = finished(tmp_path / "run", "old")
-    finished(tmp_path / "older", "older").rename(tmp_path / ".run.old")
+    older = finished(tmp_path / "older", "older").rename(tmp_path / ".run.old")
+    mark(older, RUN, own=own_in(older), aside=True)
     with RunFolder(target, existing="replace") as folder:
         (folder.unfinished / "run.json").write_text("new")
         folder.finish()

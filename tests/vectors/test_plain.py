@@ -27,6 +27,14 @@ def mean_cosine(x):
     return (cosines.sum() - len(x)) / (len(x) ** 2 - len(x))
 
 
+def test_a_mask_is_not_dropped(x):
+    x = np.ma.masked_array(x, mask=np.broadcast_to(np.arange(len(x))[:, None] < 10, x.shape))
+    with pytest.raises(InputError, match="masked values"):
+        lb.measure(vectors=x)
+    with pytest.raises(InputError, match="masked values"):
+        lb.measure(x)
+
+
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f4"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_file_is_measured_without_words(tmp_path, x, dtype, order):

@@ -139,7 +139,9 @@ def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings
         facts = {"command": command, "status": status, **({"error": error} if error else {}), **told}
         try:
             print(as_json(facts), flush=True)
-        except BrokenPipeError:
+        except OSError as problem:
+            if not isinstance(problem, BrokenPipeError):
+                _complain(f"limbeck: {_plainly(problem)}")
             _give_up_printing()
             return 1
     return status

@@ -50,7 +50,8 @@ def from_runs(paper: Paper, options: argparse.Namespace) -> Gathered | None:
         print(line, file=sys.stderr, flush=True)
 
     show = not options.quiet
-    execute(run, progress=show, notify=notify if show else silent, prepare=prepare_process)
+    for one in run.split():
+        execute(one, progress=show, notify=notify if show else silent, prepare=prepare_process)
     static = components_of(options, targets, *sets)
     found = evaluate(paper, targets, senses=senses, static=static, command=command_of(options.typed))
     words = sorted(senses)

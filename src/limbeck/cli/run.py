@@ -75,21 +75,18 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    try:
-        show = not options.quiet
-        made = run_plan(
-            options.plan,
-            out=options.out,
-            existing=options.existing,
-            engine=options.engine,
-            workers=options.workers,
-            address=options.address,
-            gpus_per_worker=options.gpus_per_worker,
-            progress=show,
-            tell=_say if show else _be_quiet,
-        )
-    except KeyboardInterrupt:
-        raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
+    show = not options.quiet
+    made = run_plan(
+        options.plan,
+        out=options.out,
+        existing=options.existing,
+        engine=options.engine,
+        workers=options.workers,
+        address=options.address,
+        gpus_per_worker=options.gpus_per_worker,
+        progress=show,
+        tell=_say if show else _be_quiet,
+    )
     for folder in made:
         print(folder)
     return 0
@@ -141,8 +138,12 @@ def run_plan(
         check_target(job.out, existing=existing)  # before anything is started
     shared.engine, shared.address, shared.gpus_per_worker, shared.dry_run = engine, address, gpus_per_worker, False
     shared.workers = shared.workers if workers is None else workers
-    with started(shared) as processes:
-        run_jobs(jobs, lambda: open_reading(shared), existing=existing, workers=processes, progress=progress, tell=tell)
+    how: dict[str, Any] = {"existing": existing, "progress": progress, "tell": tell}
+    try:
+        with started(shared) as processes:
+            run_jobs(jobs, lambda: open_reading(shared), workers=processes, **how)
+    except KeyboardInterrupt:
+        raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
     return [job.out for job in jobs]
 
 

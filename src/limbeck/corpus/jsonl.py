@@ -96,6 +96,10 @@ class JsonLines:
                 refuse_half_characters(item, document.source, number)
             parts = self._parts(item, document.source, number)
             if not parts and not self.columns:
+                if null := [key for key in (*WORDS, "text") if key in item]:
+                    got = "null" if item[null[0]] is None else type(item[null[0]]).__name__
+                    told = f'"{null[0]}" must be {"a text" if null[0] == "text" else "a list of words"}, got {got}: '
+                    raise InputError.at(document.source, number, f"{told}mend or remove the line.")
                 raise InputError.at(
                     document.source,
                     number,
@@ -154,16 +158,22 @@ def _keys(item: Mapping[str, Any]) -> str:
     return f"the keys {', '.join(map(repr, item))}: rename them." if item else "no keys: remove the line."
 
 
+class UnequalLists(ValueError):
+    """A list of labels that is longer or shorter than that of the words."""
+
+
 def is_label(name: str) -> bool:
     """Whether a list by this name, beside a list of words, has a label for each of them."""
     return name in LABELS or name.endswith(LABEL_ENDINGS)
 
 
 def _listed(item: Mapping[str, Any], words: Sequence[str], key: str) -> dict[int, dict[str, str]]:
-    """Labels from lists as long as that of the words."""
+    """Labels from lists, which must be as long as that of the words."""
     found: dict[int, dict[str, str]] = {}
     for layer, values in item.items():
-        if layer != key and is_label(layer) and isinstance(values, list) and len(values) == len(words):
+        if layer != key and is_label(layer) and isinstance(values, list):
+            if len(values) != len(words):
+                raise UnequalLists(f'"{layer}" must have a label for each of the {len(words)} words, got {len(values)}')
             for index, value in enumerate(values):
                 if told := _values({layer: value}):
                     found.setdefault(index, {}).update(told)
@@ -190,6 +200,8 @@ def _checked(
         glued = frozenset(_index(index) for index in item.get("glued") or ())
         if any(int(layers.get("span", "1")) < 1 for layers in labels.values()):
             raise ValueError("a span of no words")
+    except UnequalLists as error:
+        raise InputError.at(source, number, f"{error}: mend the line.") from error
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError.at(
             source,

@@ -33,6 +33,15 @@ KINDS = 8  #: the least number of different ones: "de la" in a list of names is 
 HELD = 0.5  #: the share of a language's function words that a list of its words has
 LONG_WORD = 10  #: mean letters of a "word" that show that a script without blanks was not divided into words
 
+NEXT_TO_NONE = 0.04  #: a share of function words that prose of the language does not have
+RUNNING = 0.8  #: the share of words in sentences from which on a text is prose
+SHORTEST, LONGEST = 6, 80  #: words of a sentence
+SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
+#: a sentence of letters: what has digits, brackets or signs in it is none
+SENTENCE = re.compile(r"(?:[^\W\d_]|[\s,;:'’\-–—\"“”«»])+[.!?…]+")
+#: languages whose prose has function words, which are words by themselves, in every sentence
+SEPARATE = ("da", "de", "en", "es", "fr", "it", "nb", "nl", "pt", "sv")
+
 #: scripts that are written without blanks between words, and the language that each is a sign of
 UNDIVIDED = {"HAN": "zh", "KANA": "ja", "THAI": "th", "LAO": "lo", "KHMER": "km", "MYANMAR": "my", "TIBETAN": "bo"}
 #: scripts that a language's list of function words has little or nothing of
@@ -81,7 +90,8 @@ def fit_of(texts: Iterable[str], language: str) -> Fit:
         )
     if code in ("ja", "zh") and code not in (found := of_script(script, letters, words)) and script in ("HAN", "KANA"):
         return Fit(code, f"{letters['KANA'] / total:.0%} of its letters are kana", found)
-    return by_function_words(code, words, script)
+    fit = by_function_words(code, words, script)
+    return without_function_words(code, words, text) if fit else fit
 
 
 def fit_of_list(words: Iterable[str], language: str) -> Fit:
@@ -118,6 +128,22 @@ def by_function_words(code: str, words: Mapping[str, int], script: str) -> Fit:
     if sum(seen) ** 2 >= EVEN * sum(n * n for n in seen) or others[best] >= AHEAD * next_best:
         why = f"{others[best]:.0%} of its words are function words of {listed(looks)}, {mine:.0%} of {name_of(code)}"
         return Fit(code, why, tuple(looks))
+    return Fit(code, f"only {mine:.0%} of its words are function words of {name_of(code)}")
+
+
+def without_function_words(code: str, words: Mapping[str, int], text: str) -> Fit:
+    """Whether running text has next to no function words of its language, whatever other language it may be in.
+
+    Lists, tables and code have few of them too, and are left alone: most words must stand in sentences.
+    """
+    own, longer = function_words(code), {word: number for word, number in words.items() if len(word) > 1}
+    mine, total = share_of(own, longer), sum(longer.values())
+    if code not in SEPARATE or total < LEAST_WORDS or mine > NEXT_TO_NONE:
+        return Fit(code)
+    sentences = [part.split() for part in SENTENCE_END.split(text) if SENTENCE.fullmatch(part)]
+    prose = sum(len(one) for one in sentences if SHORTEST <= len(one) <= LONGEST)
+    if len(sentences) < 2 or prose < RUNNING * len(text.split()):
+        return Fit(code)
     return Fit(code, f"only {mine:.0%} of its words are function words of {name_of(code)}")
 
 

@@ -177,6 +177,8 @@ limbeck measure --model bert-base-cased --corpus text.txt --part 2/3 --out parts
 limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaired --out runs/isotropic
 """
 
+    together: ClassVar[tuple[str, ...]] = ("figures", "report.html")
+
     models: ModelsSettings
     text: TextSettings
     output: OutputSettings
@@ -294,8 +296,7 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
         from limbeck.reporting import draw, report
 
         out = self.output.out
-        if len(folders) < 2 or out is None:
-            return
+        assert out is not None
         with ExitStack() as stack:
             place = stack.enter_context(put_at(out))
             runs = [stack.enter_context(brought(folder)) for folder in folders]

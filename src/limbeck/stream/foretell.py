@@ -220,10 +220,10 @@ def seconds_a_pass(
     batches = list(ready(source, replace(some, shards=shards)))
     made = clock() - began
     classes = divided(batches)
-    try_out(source, classes, consume, seconds=seconds, clock=clock)
+    dearer = try_out(source, classes, consume, seconds=seconds, clock=clock)
     # words of shards are counted with those of texts that repeat others, which are not read
     share = outlook.share * sum(shard.units for shard in shards) / sum(shard.units for shard in some.shards)
-    forward = seconds_of(classes)
+    forward = seconds_of(classes) / dearer
     # without workers a thread makes text ready, and shares the processor with the model that it feeds
     own = workers < 1 and device_of(source) == "cpu"
     return float((forward + made if own else max(forward, made / max(workers, 1))) / share)
@@ -268,10 +268,13 @@ def try_out(
     *,
     seconds: float,
     clock: Clock = time.monotonic,
-) -> None:
-    """Try each class once, and by turns until the time is over; before that, warm up, and see how much a try can be."""
+) -> float:
+    """Try each class once, and by turns until the time is over; before that, warm up, and see how much a try can be.
+
+    How many times dearer a subword was in the parts of batches that were tried than in whole ones.
+    """
     if not classes:
-        return
+        return 1.0
 
     def attempt(number: int, turn: int, room: int) -> tuple[int, float]:
         batches = classes[number].batches
@@ -285,8 +288,10 @@ def try_out(
         return padded(item.batch), clock() - began
 
     room, began = FIRST_PIECES, clock()
+    warm: list[tuple[int, float]] = []
     for turn in range(8):
         pieces, took = attempt(len(classes) // 2, turn, room)
+        warm.append((pieces, took))
         if took > WARM * seconds or room > pieces or clock() - began > seconds:
             break
         room *= 4
@@ -299,6 +304,26 @@ def try_out(
             if turn and clock() - began > seconds:
                 break
         turn += 1
+    whole = sum(one.pieces for one in classes) / sum(len(one.batches) for one in classes)
+    return times_dearer(warm[1:], room, whole)  # the first try has warmed everything up
+
+
+def times_dearer(tries: Sequence[tuple[int, float]], part: float, whole: float) -> float:
+    """How many times a subword costs in a part of a batch what it costs in a whole one, by tries of several sizes.
+
+    A call has a price of its own beside that of each of its subwords, which small parts share among few.
+
+    >>> times_dearer([(100, 0.02), (400, 0.05)], part=400, whole=1_000)
+    1.1363636363636365
+    """
+    if len(tries) < 2 or part >= whole:
+        return 1.0
+    (few, first), (many, last) = tries[0], tries[-1]
+    each = max(last - first, 0.0) / max(many - few, 1)
+    call = max(first - each * few, 0.0)
+    if each <= 0:
+        return 1.0
+    return (call / part + each) / (call / whole + each)
 
 
 def part_of(item: Ready, room: int) -> Ready:

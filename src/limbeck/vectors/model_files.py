@@ -6,6 +6,7 @@ be those of the weights.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +33,10 @@ COUNTS = re.compile(r"(.*_)?(n?layers?|depth|blocks|groups|group_num|experts)|nu
 MOST = {"num_labels": 1_000_000}
 MOST_LAYERS = 10_000  #: ten times as many as the deepest model that is known
 SAFE, TORCH = "model.safetensors", "pytorch_model.bin"
+
+
+#: keys of config.json that tell the number of layers
+LAYER_NUMBERS = {"num_hidden_layers", "n_layer", "n_layers"}
 
 
 def check_links(folder: Path) -> None:
@@ -70,6 +75,10 @@ def _check_settings(path: Path, told: Any) -> None:
             if place.parent != path.parent.resolve():
                 raise InputError(f"{path}: a file that it names must lie beside it, got {name[:80]!r}: take it out.")
     if path.name.startswith("config"):
+        for key in LAYER_NUMBERS & told.keys():
+            value = told[key]
+            if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value % 1 == 0)):
+                raise InputError(f"{path}: {key} must be a whole number, got {json.dumps(value)[:40]}: get it again.")
         for key, value in _numbers(told):
             most = MOST.get(key, MOST_LAYERS)
             if COUNTS.fullmatch(key) and value > most:

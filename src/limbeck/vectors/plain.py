@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.npz import check_array
+from limbeck.real import refuse_unreal
 from limbeck.vectors.blocks import Block, Identities, block_rows, identities_of
 from limbeck.vectors.kept import blocks_of
 from limbeck.vectors.occurrences import OccurrenceVectors, fingerprint_file
@@ -57,6 +58,7 @@ def read_npy(path: Path) -> PlainArray:
 
 def in_memory(array: Any, name: str = "vectors") -> OccurrenceVectors:
     """An array of numpy, or a tensor of torch."""
+    refuse_unreal(array, what="vectors")
     if hasattr(array, "detach"):
         array = array.detach().cpu()
         array = (array.float() if str(array.dtype) == "torch.bfloat16" else array).numpy()

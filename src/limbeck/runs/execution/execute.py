@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from limbeck.errors import Interrupted
+from limbeck.errors import Interrupted, LimbeckError
+from limbeck.places import GROUP, everything_in, mark, place_of, refuse_beside
 from limbeck.results import RunResult
 from limbeck.runs.execution.context import Notify, RunContext, silent
-from limbeck.runs.execution.folders import RunFolder, check_target
+from limbeck.runs.execution.folders import MARKERS, RunFolder, check_target
 from limbeck.runs.execution.record import write_record
 from limbeck.runs.execution.run import Run
+from limbeck.runs.execution.uploads import remote_target
 from limbeck.runs.execution.workers import start_workers
 
 R = TypeVar("R", bound=RunResult)
@@ -37,14 +39,18 @@ def execute(
         one.validate()
         if one.output.out is not None:
             check_target(one.output.out, existing=one.output.existing)
+    if len(runs) > 1 and run.output.out is not None and remote_target(run.output.out, MARKERS) is None:
+        refuse_beside(place_of(run.output.out), run.together)
     context = RunContext(progress=progress, notify=notify)
     results = []
     for one in runs:
         result, complete = _execute(one, context, prepare)
         results.append(result)
         finished(result, one, complete)
-    if run.output.out is not None:
+    if len(runs) > 1 and run.output.out is not None:
         run.join(results, [one.output.out for one in runs if one.output.out is not None])
+        if remote_target(run.output.out, MARKERS) is None:
+            mark_together(place_of(run.output.out), run.together)
     return results
 
 
@@ -79,10 +85,23 @@ def complete(run: Run[R], folder: RunFolder, context: RunContext) -> R:
 
 def write(result: RunResult, folder: Path, *, figures: bool) -> None:
     """Everything that a folder holds but its report."""
-    result.write(folder)
-    write_record(folder, result.record)
-    if figures:
-        result.draw(folder, folder / "figures")
+    try:
+        result.write(folder)
+        write_record(folder, result.record)
+        if figures:
+            result.draw(folder, folder / "figures")
+    except OSError as error:
+        raise LimbeckError(
+            f"{folder}: could not be written ({error.strerror or error}): free space or choose another place.",
+            code="not_written",
+            parameter="out",
+        ) from error
+
+
+def mark_together(folder: Path, names: Sequence[str]) -> None:
+    """Mark the folder of several runs: of what is beside them, these names are limbeck's."""
+    own = {name for name in everything_in(folder) if name.rstrip("/").split("/")[0] in names}
+    mark(folder, GROUP, own=own)
 
 
 def estimate(run: Run[Any], *, prepare: Callable[[], None] | None = None) -> Iterator[str]:

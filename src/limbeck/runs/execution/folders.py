@@ -24,12 +24,12 @@ from limbeck.places import (
     lock,
     mark,
     mark_of,
-    old_of,
     own_in,
     place_of,
     put_in_place,
     recover,
     refuse_foreign,
+    refuse_old,
     remove_own,
     tells_run,
     unfinished_of,
@@ -196,9 +196,10 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
         raise LimbeckError(f"{target}: the output must be a folder of its own, not the one you are in: name a new one.")
     recover(place)
     refuse_other(place)
+    refuse_moved(place)
     refuse_foreign(unfinished_of(place))
     if place.exists():
-        refuse_foreign(old_of(place))
+        refuse_old(place)
     if existing == "fail" and holds_run(place):
         raise LimbeckError(f"{target}: it already holds a run: --existing=replace, or another --out.")
     if existing == "replace" and holds_run(place) and own_in(place) is None:
@@ -209,6 +210,18 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
     if existing == "fail" and holds_more_than_a_beginning(unfinished_of(target)):
         raise LimbeckError(
             f"{target}: an unfinished run is here: --existing=resume goes on, --existing=replace begins anew."
+        )
+
+
+def refuse_moved(place: Path) -> None:
+    """Refuse a folder that is an unfinished run under another name: it can be resumed under its own alone."""
+    found = mark_of(place)
+    if found is not None and found["holds"] == RUN and found["own"] is None:
+        raise LimbeckError(
+            f"{place}: an unfinished run was moved here: rename it to {unfinished_of(place).name} to resume it, or "
+            "choose another --out.",
+            code="unfinished_moved",
+            parameter="out",
         )
 
 

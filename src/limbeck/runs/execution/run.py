@@ -35,6 +35,7 @@ class Run(ABC, Generic[R]):
     details     for `--help`, below the options: what the folder holds, what names mean
     examples    command lines for `--help`
     transient   files and folders of an unfinished run that a finished one does not keep
+    together    what `join` writes beside the folders of several models
     """
 
     command: ClassVar[str]
@@ -42,6 +43,7 @@ class Run(ABC, Generic[R]):
     details: ClassVar[str] = ""
     examples: ClassVar[str] = ""
     transient: ClassVar[tuple[str, ...]] = ()
+    together: ClassVar[tuple[str, ...]] = ()
 
     output: OutputSettings
     engine: EngineSettings
