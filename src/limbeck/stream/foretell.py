@@ -36,7 +36,7 @@ SHARD_UNITS = 20_000
 SHARDS = 3  #: that are made ready for trying
 SECONDS = 1.5  #: of trying, once it is warm
 WARM = 0.15  #: of that time a try should take
-FIRST_PIECES = 256  #: of the first try
+FIRST_PIECES = 64  #: of the first try
 CLASSES = 4  #: of lengths
 EVERY_WORD = 1 << 40
 
