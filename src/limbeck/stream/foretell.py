@@ -289,10 +289,12 @@ def try_out(
 
     room, began = FIRST_PIECES, clock()
     warm: list[tuple[int, float]] = []
-    for turn in range(8):
-        pieces, took = attempt(len(classes) // 2, turn, room)
+    middle = classes[len(classes) // 2].batches
+    largest = padded(middle[len(middle) // 2][1].batch)
+    while True:
+        pieces, took = attempt(len(classes) // 2, 0, room)
         warm.append((pieces, took))
-        if took > WARM * seconds or room > pieces or clock() - began > seconds:
+        if took > WARM * seconds or pieces >= largest or clock() - began > seconds:
             break
         room *= 4
     began, turn = clock(), 0
