@@ -51,8 +51,9 @@ docs: $(VENV)/.dev  ## build the documentation as a site into site/, which needs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict $(ARGS)
 	@echo "The site: site/index.html; for its search, $(PY) -m http.server --directory site"
 
-pages: $(VENV)/.dev  ## write the generated pages of docs/ anew, from docstrings
+pages: $(VENV)/.dev  ## write the generated pages of docs/ and the types of the public names anew
 	$(PY) -m docs.generate $(ARGS)
+	$(PY) -m docs.stub
 
 reproduce: $(VENV)/.dev  ## judge the papers' claims on the miniatures, write docs/ anew (DATA=folder of tasks, TEXT=text and TUNED=fine-tuned models for gupta2021, MODEL=one more and STATIC=word vectors for gupta2021 and zhao2020)
 	$(VENV)/bin/limbeck reproduce ethayarajh2019 --lowercase $(if $(DATA),--data $(DATA)) --out runs/ethayarajh2019 \

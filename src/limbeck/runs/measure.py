@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, overload
 
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
@@ -422,6 +422,12 @@ class MeasureResult(RunResult):
         return cls(record, read_tables(folder))
 
 
+@overload
+def measure(
+    model: list[Any], corpus: Any = None, *, progress: bool = False, **keywords: Any
+) -> list[MeasureResult]: ...
+@overload
+def measure(model: Any = None, corpus: Any = None, *, progress: bool = False, **keywords: Any) -> MeasureResult: ...
 def measure(
     model: Any = None, corpus: Any = None, *, progress: bool = False, **keywords: Any
 ) -> MeasureResult | list[MeasureResult]:

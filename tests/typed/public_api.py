@@ -1,0 +1,16 @@
+"""What mypy makes of the public names: read by `make check`, never run.
+
+An ignored error that is no error is one itself (warn_unused_ignores), so a misspelt keyword must be found.
+"""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import limbeck as lb
+
+assert_type(lb.measure("mini-bert", "text.txt", min_contexts=3), lb.MeasureResult)
+assert_type(lb.measure(["mini-bert", "mini-gpt2"], "text.txt"), list[lb.MeasureResult])
+lb.measure("mini-bert", "text.txt", min_context=3)  # type: ignore[call-overload]
+lb.measure("mini-bert", "text.txt", preset="papr")  # type: ignore[call-overload]
+lb.measure("mini-bert", "text.txt", min_contexts="3")  # type: ignore[call-overload]
