@@ -29,6 +29,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "merge": ("limbeck.runs.merge", "merge"),
     "probing": ("limbeck.probing", ""),
     "repairs": ("limbeck.repairs", ""),
+    "report": ("limbeck.reporting", "report"),
     "reporting": ("limbeck.reporting", ""),
     "run_plan": ("limbeck.cli.run", "run_plan"),
     "stream": ("limbeck.stream", ""),

@@ -23,6 +23,7 @@ class LimbeckError(Exception):
     code       what is wrong, in a word or two that programs and tests can ask for
     parameter  the parameter that it is about, if it is about one
     hint       what to do, where that is said apart
+    flag       how the command line spells the parameter, where that is not by its name
 
     Messages name parameters as the command line does, `--min-contexts` or `--existing=replace`. Python users read
     `min_contexts` and `existing='replace'`.
@@ -30,11 +31,14 @@ class LimbeckError(Exception):
 
     exit_status: ClassVar[int] = 1
 
-    def __init__(self, message: str = "", *, code: str = "", parameter: str = "", hint: str = "") -> None:
+    def __init__(
+        self, message: str = "", *, code: str = "", parameter: str = "", hint: str = "", flag: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.parameter = parameter
         self.hint = hint
+        self.flag = flag
 
     @property
     def message(self) -> str:
@@ -46,7 +50,9 @@ class LimbeckError(Exception):
 
     def for_terminal(self) -> str:
         """The message in the words of the command line."""
-        return FLAG.sub(lambda found: found[0].replace("=", " ", 1), self.message)
+        text = FLAG.sub(lambda found: found[0].replace("=", " ", 1), self.message)
+        named = rf"--{self.parameter.replace('_', '-')}(?![\w-])"
+        return re.sub(named, self.flag, text) if self.flag else text
 
 
 class InputError(LimbeckError):

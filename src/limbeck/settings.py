@@ -39,6 +39,7 @@ def option(
     above: float | None = None,
     maximum: float | None = None,
     below: float | None = None,
+    flag: str = "",
     metavar: str = "",
     suggestions: Names = (),
     files: bool = False,
@@ -54,6 +55,7 @@ def option(
     """A field of a settings class.
 
     minimum, above, maximum, below   bounds of a number: at least, more than, at most, less than
+    flag                             how the command line spells it, if not by its name; "--" takes what follows a `--`
     suggestions                      names for completion, where others are possible too; choices are a `Literal`
     files                            whether completion offers files
     paths                            whether the command line takes several words, each a path though it looks like text
@@ -86,6 +88,7 @@ class Option:
     above: float | None
     maximum: float | None
     below: float | None
+    flag: str  # how the command line spells it; of an argument what stands in its place in --help
     metavar: str
     suggestions: Names
     files: bool
@@ -97,12 +100,6 @@ class Option:
     positional: bool
     terminal: bool
     recorded: bool
-
-    @property
-    def flag(self) -> str:
-        """How the command line spells it: a switch that is on by default is turned off by --no-NAME."""
-        dashed = self.name.replace("_", "-")
-        return f"--no-{dashed}" if self.type is bool and self.default is True else f"--{dashed}"
 
     @property
     def names(self) -> Sequence[str]:
@@ -118,7 +115,7 @@ class Option:
         if isinstance(value, str | bytes | os.PathLike | Mapping) or not isinstance(value, Iterable):
             if self.type is object or self.separator:
                 return self.check(self._split(value))
-            self._refuse(f"must be a list, got {shown(value)}")
+            self.refuse(f"must be a list, got {shown(value)}", code="wrong_type")
         return tuple(self._checked(one) for one in value)
 
     def _split(self, value: Any) -> tuple[Any, ...]:
@@ -129,11 +126,11 @@ class Option:
     def _checked(self, value: Any) -> Any:
         found = value if self.type is object else as_type(value, self.type)
         if found is None and value is not None:
-            self._refuse(f"must be {KINDS[self.type]}, got {shown(value)}")
+            self.refuse(f"must be {KINDS[self.type]}, got {shown(value)}", code="wrong_type")
         if self.choices and found not in self.choices:
             near = get_close_matches(str(found), self.choices, n=1)
             hint = f", did you mean {near[0]!r}?" if near else ""
-            self._refuse(f"must be one of {', '.join(self.choices)}; got {shown(value)}{hint}", code="unknown_choice")
+            self.refuse(f"must be one of {', '.join(self.choices)}; got {shown(value)}{hint}", code="unknown_choice")
         if isinstance(found, int | float) and not isinstance(found, bool):
             for bound, holds, what in (
                 (self.minimum, self.minimum is None or found >= self.minimum, "at least"),
@@ -142,9 +139,9 @@ class Option:
                 (self.below, self.below is None or found < self.below, "below"),
             ):
                 if not holds:
-                    self._refuse(f"must be {what} {bound}, got {value}", code="out_of_range")
+                    self.refuse(f"must be {what} {bound}, got {value}", code="out_of_range")
             if math.isinf(found):
-                self._refuse(f"must be finite, got {value}", code="out_of_range")
+                self.refuse(f"must be finite, got {value}", code="out_of_range")
         return found
 
     def parse(self, text: str) -> Any:
@@ -159,9 +156,11 @@ class Option:
                 return self._checked(text)
         return text if self.type is object else self._checked(text)
 
-    def _refuse(self, what: str, *, code: str = "wrong_type") -> typing.NoReturn:
+    def refuse(self, what: str, *, code: str) -> typing.NoReturn:
+        """Raise a `UsageError` about this option."""
         end = "" if what.endswith("?") else "."
-        raise UsageError(f"{self.flag} {what}{end}", code=code, parameter=self.name)
+        spelled = f"--{self.name.replace('_', '-')}"
+        raise UsageError(f"{spelled} {what}{end}", code=code, parameter=self.name, flag=self.flag)
 
 
 class Settings:
@@ -227,7 +226,16 @@ def _option(one: Field[Any], annotation: Any, group: str) -> Option:
         kind, choices = str, get_args(kind)
     kind = object if kind is Any else kind
     default = None if one.default is MISSING else one.default
-    return Option(one.name, kind, several, nullable, choices, default, group, **one.metadata["option"])
+    facts = dict(one.metadata["option"])
+    facts["flag"] = facts["flag"] or _flag(one.name, facts, off=kind is bool and default is True)
+    return Option(one.name, kind, several, nullable, choices, default, group, **facts)
+
+
+def _flag(name: str, facts: Mapping[str, Any], *, off: bool) -> str:
+    """How the command line spells an option: a switch that is on by default is turned off by --no-NAME."""
+    if facts["positional"]:
+        return str(facts["metavar"]) or name.upper()
+    return f"--{'no-' * off}{name.replace('_', '-')}"
 
 
 def build(classes: Mapping[str, type[Settings]], keywords: Mapping[str, Any], *, verb: str) -> dict[str, Settings]:

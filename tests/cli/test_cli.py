@@ -95,7 +95,7 @@ def test_help_names_every_option_with_its_default(run: Run) -> None:
     ("arguments", "told"),
     [
         ([], "COMMAND"),
-        (["measur"], "invalid choice: 'measur'"),
+        (["measur"], "did you mean measure?"),
         (["measure", "--out", "x"], "--model and --corpus are needed, or --vectors"),
         (["encode", "--out", "x", "--model", "m"], "--model and --corpus are needed."),
         (["measure", "--model", "m", "--corpus", "c"], "--out"),

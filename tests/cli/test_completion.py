@@ -16,20 +16,19 @@ import pytest
 
 from limbeck.cli import build_parser, main
 from limbeck.cli.choices import ARGUMENTS, OF_COMMAND, OPTIONS, evaluation_tasks, names_for, similarity_tasks
-from limbeck.cli.completion import SCRIPTS, offered
+from limbeck.cli.commands.completion import SCRIPTS, offered
 from limbeck.encoders.miniatures import MINIATURES
 
-PARSER = build_parser()
-(SEVERAL,) = (action for action in PARSER._actions if isinstance(action, argparse._SubParsersAction))
+(SEVERAL,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
 COMMANDS: dict[str, argparse.ArgumentParser] = SEVERAL.choices
 
 
 def names(*words: str) -> list[str]:
-    return list(offered(PARSER, words).names)
+    return list(offered(words).names)
 
 
 def files(*words: str) -> bool:
-    return offered(PARSER, words).files
+    return offered(words).files
 
 
 # what is offered
@@ -283,7 +282,7 @@ def test_options_of_completion_itself_are_not_completed(capsys: pytest.CaptureFi
     assert main(["completion", "bash", "--quiet"]) == 0
     assert capsys.readouterr().out == SCRIPTS["bash"]
     assert main(["completion", "bash", "zsh"]) == 2
-    assert "got 'zsh' behind it" in capsys.readouterr().err
+    assert "takes no other argument, got 'zsh'" in capsys.readouterr().err
     assert main(["completion", "zsh", "--", "completion", "--js"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("--json\t")
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from limbeck.cli import doctor, main
+from limbeck.cli import main
+from limbeck.cli.commands import doctor
 from limbeck.encoders import miniatures
 
 #: an installation -> versions of its packages; what is not here is not installed
@@ -190,7 +191,8 @@ def test_metadata_that_are_broken_or_lacking(
 def test_a_folder_without_metadata(tmp_path: Path) -> None:
     """For real: a package whose metadata folder is empty, in front of Python's path."""
     (tmp_path / "zstandard-1.0.dist-info").mkdir()
-    code = "from limbeck.cli.doctor import version_of; print(version_of('zstandard'), version_of('no-such-package'))"
+    code = "from limbeck.cli.commands.doctor import version_of\n"
+    code += "print(version_of('zstandard'), version_of('no-such-package'))"
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])),

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from limbeck.cli.measure import folders_of
 
 from limbeck.cli import main
 from limbeck.encoders import miniatures
 from limbeck.encoders.miniatures import MINIATURES, miniature_folder
+from limbeck.runs.execution.folders import folders_for
 
 
 def test_a_line_a_model(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +92,7 @@ def test_a_run_names_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_folder_of_the_same_name_is_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mini-bert").mkdir()
-    assert folders_of(Path("out"), ["mini-bert", "./mini-bert"]) == [
+    assert folders_for(Path("out"), ["mini-bert", "./mini-bert"]) == [
         Path("out/mini-bert"),
         Path(f"out/{tmp_path.name}-mini-bert"),
     ]

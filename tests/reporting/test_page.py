@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import limbeck as lb
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.reporting import page as pages
@@ -216,7 +217,7 @@ def test_words_and_points_are_those_of_the_folder(word_run: Callable[..., Path],
 
 def test_a_run_without_text_gives_a_page_without_text(word_run: Callable[..., Path], tmp_path: Path) -> None:
     for text in (True, False):
-        path = report(word_run(f"text-{text}", text=text), out=tmp_path / "page.html")
+        path = report(word_run(f"text-{text}", text=text), out=tmp_path / "page.html", existing="replace")
         packs = [
             zlib.decompress(base64.b64decode(pack))
             for name, pack in Elements.of(path).scripts.items()
@@ -448,7 +449,7 @@ def test_a_page_that_would_be_too_long_shows_fewer_words(
     assert "words" in [one["id"] for one in data_of(path)["sections"]]
     monkeypatch.setattr(pages, "MOST_BYTES", 1000)
     with pytest.raises(LimbeckError, match="give fewer"):
-        report(run, out=tmp_path / "page.html")
+        report(run, out=tmp_path / "short.html")
 
 
 def test_the_table_keeps_interesting_words_where_there_is_no_room_for_all(
@@ -610,6 +611,20 @@ def test_a_run_has_its_own_page_and_kept_vectors_have_none(write_run: Writer, tm
     kept.mkdir()
     (kept / "vectors.json").write_text("{}")
     assert write_page(kept) is None
+
+
+def test_the_verb_and_the_command_write_the_same_page(write_run: Writer, tmp_path: Path) -> None:
+    run, page, other = write_run("one"), tmp_path / "page.html", tmp_path / "other.html"
+    assert lb.report(run, out=page, title="One") == page
+    assert main(["report", str(run), "--out", str(other), "--title", "One", "--quiet"]) == 0
+    assert page.read_bytes() == other.read_bytes()
+    with pytest.raises(LimbeckError) as caught:
+        lb.report(run, out=page)
+    assert (caught.value.code, caught.value.parameter) == ("exists", "existing")
+    assert lb.report(run, out=page, existing="replace") == page
+    with pytest.raises(UsageError) as unknown:
+        lb.report(run, output=page)
+    assert "did you mean 'out'" in str(unknown.value)
 
 
 def test_what_is_no_run_is_refused_with_a_remedy(write_run: Writer, tmp_path: Path) -> None:

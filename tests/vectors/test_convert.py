@@ -189,6 +189,34 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert StaticVectors.load(tmp_path / "small").words == ["the"]
 
 
+def test_the_command_writes_what_the_function_writes(tmp_path: Path) -> None:
+    made(["The", "the", "ice cream"]).save(tmp_path / "v.npz")
+    convert(tmp_path / "v.npz", tmp_path / "a.txt", lowercase=True, limit=2, source_format="npz", blanks="drop")
+    options = ["--lowercase", "--limit", "2", "--from", "npz", "--blanks", "drop"]
+    assert main(["convert", *options, str(tmp_path / "v.npz"), str(tmp_path / "b.txt"), "--quiet"]) == 0
+    assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "b.txt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "code", "parameter", "told"),
+    [
+        ({"limit": 0}, "out_of_range", "limit", "limit must be at least 1, got 0"),
+        ({"format": "spcy"}, "unknown_choice", "format", "did you mean 'spacy'"),
+        ({"format": "npy"}, "unknown_choice", "format", "format must be one of"),  # which is only read
+        ({"source_format": "nyp"}, "unknown_choice", "source_format", "source_format must be one of"),
+        ({"lowercased": True}, "unknown_parameter", "lowercased", "did you mean 'lowercase'"),
+        ({"existing": "resume"}, "unknown_choice", "existing", "existing must be one of fail, replace"),
+    ],
+)
+def test_keywords_are_checked(
+    tmp_path: Path, keywords: dict[str, object], code: str, parameter: str, told: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        convert(tmp_path / "v.npz", tmp_path / "v.txt", **keywords)
+    assert (caught.value.code, caught.value.parameter) == (code, parameter)
+    assert told in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -197,6 +225,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["in.txt", "v.bin", "--dtype", "int8"], 2, "hold int8"),
         (["in.txt", "v", "--format", "spcy"], 2, "did you mean 'spacy'"),
         (["in.txt", "v", "--from", "safetensors"], 1, "cannot be read as safetensors"),
+        (["in.txt", "v", "--from", "spcy"], 2, "--from must be one of"),
         (["in.txt", "v", "--limit", "0"], 2, "--limit must be at least 1"),
         (["in.txt", "v", "--blanks", "dash"], 2, "blanks must be one of"),
         (["in.txt", "v", "--existing", "keep"], 2, "existing must be one of"),

@@ -8,46 +8,46 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from limbeck import __version__
 from limbeck.cli import (
     analyze,
     compare,
-    completion,
-    convert,
-    demo,
     distill,
-    doctor,
     encode,
     evaluate,
     finetune,
     merge,
-    models,
     plan,
     probe,
     repair,
-    report,
     reproduce,
     run,
-    serve,
 )
 from limbeck.cli.help import Help
 from limbeck.cli.options import add_common_options
 from limbeck.cli.output import as_json, recorded, silenced
 from limbeck.cli.process import prepare_process, print_anything, warnings_in_a_line
-from limbeck.cli.program import TerminalSettings, command_named, command_names, parser_for, read_run
+from limbeck.cli.program import (
+    Parser,
+    TerminalSettings,
+    command_named,
+    command_names,
+    in_order,
+    parser_for,
+    read_command,
+)
 from limbeck.cli.running import perform
 from limbeck.cli.torchrun import refuse_torchrun
-from limbeck.errors import LimbeckError, holds_password, without_passwords
+from limbeck.errors import LimbeckError, UsageError, holds_password, without_passwords
 from limbeck.remote import refuse_password, urls_among
-from limbeck.runs.execution.run import Run
+from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
-COMMANDS = (
-    encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce, report,
-    serve, convert, models, demo, doctor, completion,
-)  # fmt: skip
+#: commands that are not read off their settings
+COMMANDS = (encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce)
 
 EPILOG = """\
 examples:
@@ -77,25 +77,32 @@ examples:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="limbeck",
+    """The whole program: what every command is for, and a parser for each."""
+    parser = Parser(
+        "limbeck",
+        {},
         description="Measure the word vectors of language models: how contextual, how isotropic each layer is.",
         epilog=EPILOG,
-        formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"limbeck {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in command_names():  # they have parsers of their own, and are listed here
+    kind = argparse.ArgumentParser
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=kind)
+    old = _not_moved()
+    for name in in_order([*command_names(), *old]):
         found = command_named(name)
-        assert found is not None
-        commands.add_parser(name, help=found.summary)
-        commands.choices[name] = parser_for(found)
-    for command in COMMANDS:
-        own = command.add_parser(commands)
+        if found is not None:  # it has a parser of its own, and is listed here
+            commands.add_parser(name, help=found.summary)
+            commands.choices[name] = parser_for(found)
+            continue
+        own = old[name].add_parser(commands)
         own.formatter_class = Help
-        own.set_defaults(run=command.run)
+        own.set_defaults(run=old[name].run)
         add_common_options(own)
     return parser
+
+
+def _not_moved() -> dict[str, Any]:
+    return {module.__name__.rpartition(".")[2]: module for module in COMMANDS}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,11 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if arguments is None else arguments)
     if any(map(_is_secret, typed)):  # before anything can show or record it
         return _refused(typed)
-    command = command_named(typed[0]) if typed else None
+    own = typed[: typed.index("--")] if "--" in typed else typed
+    terminal = TerminalSettings(**{name: f"--{name}" in own for name in ("quiet", "json", "debug")})
+    name = typed[0] if typed else ""
+    command = command_named(name)
     if command is not None:
-        terminal = TerminalSettings(**{name: f"--{name}" in typed for name in ("quiet", "json", "debug")})
-        writes = "--dry-run" not in typed and ("--out" in typed or any(word.startswith("--out=") for word in typed))
-        return _conduct(typed[0], lambda: _perform(command, typed), terminal, silent=terminal.quiet and writes)
+        return _conduct(name, lambda: _perform(command, typed[1:]), terminal)
+    if name and not name.startswith("-") and name not in (known := _not_moved()):
+        return _conduct(name, lambda: _refuse_command(name, [*command_names(), *known]), terminal)
     try:
         options = build_parser().parse_args(arguments)
     except LimbeckError as error:
@@ -124,13 +134,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _conduct(options.command, old, terminal, silent=options.quiet and _writes(options))
 
 
-def _perform(command: type[Run[Any]], typed: Sequence[str]) -> int:
-    run, terminal = read_run(command, typed[1:])
-    perform(run, terminal)
-    return 0
+def _perform(command: type[Command], words: Sequence[str]) -> int:
+    made, terminal = read_command(command, words)
+    with silenced(terminal.quiet and made.writes and not terminal.json):
+        return perform(made, terminal)
 
 
-def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings, *, silent: bool) -> int:
+def _refuse_command(name: str, known: Sequence[str]) -> NoReturn:
+    near = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else "; see `limbeck --help`."
+    raise UsageError(f"limbeck has no command {name}{hint}", code="unknown_command")
+
+
+def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings, *, silent: bool = False) -> int:
     """Do what a command does, and speak as it was asked to; its exit status."""
     prepare_process()
     with recorded(terminal.json) as told, silenced(silent and not terminal.json), warnings_in_a_line():
@@ -168,7 +184,7 @@ def _writes(options: argparse.Namespace) -> bool:
     """Whether the result is in files, so that with --quiet nothing need be printed."""
     if options.command in ("evaluate", "compare"):
         return options.out is not None
-    return options.command not in ("models", "doctor", "completion", "serve") and not getattr(options, "dry_run", False)
+    return not getattr(options, "dry_run", False)
 
 
 def _attempt(command: str, action: Callable[[], int], *, debug: bool) -> tuple[int, str]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from limbeck.cli.analyze import UNITS as ANALYSES
 from limbeck.cli.evaluate import UNITS as AVERAGED
 from limbeck.cli.options import UNITS
-from limbeck.cli.program import command_named
+from limbeck.cli.program import command_named, options_for
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.papers import PAPERS
-from limbeck.settings import options_of
+from limbeck.settings import Option
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class Names:
 
     def all(self) -> Sequence[str]:
         return self.names() if callable(self.names) else self.names
+
+
+NOTHING = Names(())
 
 
 def evaluation_tasks() -> list[str]:
@@ -69,13 +72,11 @@ DISTILLATIONS = (
     "skipgram", "cbow", "skipgram-ngrams", "cbow-ngrams",
 )  # fmt: skip
 CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse")
-WRITTEN = ("auto", "word2vec", "word2vec-binary", "glove", "fasttext", "npz", "safetensors", "model2vec", "spacy")
 
 #: an option that means the same in every command that has it
 OPTIONS: dict[str, Names] = {
     "--aggregation": Names(("pooled", "mean", "weighted")),
     "--analogy": Names(("add", "mul")),
-    "--blanks": Names(("underscore", "drop", "keep")),
     "--cells": Names(("sentence", "prose")),
     "--classifier": Names(("cnn", "mlp")),
     "--column": Names(("upos", "xpos", "deprel")),
@@ -90,7 +91,6 @@ OPTIONS: dict[str, Names] = {
     "--existing": Names(("fail", "resume", "replace")),
     "--features": Names(("mean", "flattened")),
     "--format": Names(CORPUS_FORMATS),
-    "--from": Names((*WRITTEN, "fasttext-binary", "npy", "model")),
     "--layers": Names(("all", "table")),
     "--missing": Names(("zero", "drop")),
     "--model": MODELS,
@@ -122,9 +122,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
     ("analyze", "--metric"): Names(("euclidean", "cosine")),
     ("compare", "--existing"): FAIL_OR_REPLACE,
     ("compare", "--layers"): Names(()),
-    ("convert", "--dtype"): Names(("float32", "float16", "int8")),
-    ("convert", "--existing"): FAIL_OR_REPLACE,
-    ("convert", "--format"): Names(WRITTEN),
     ("distill", "--case"): Names(("auto", "keep", "lower")),
     ("distill", "--keep"): Names(("float32", "float16", "int8")),
     ("distill", "--method"): Names(DISTILLATIONS, between=","),
@@ -143,23 +140,27 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
     ("probe", "--format"): Names(("auto", "jsonl", "semcor", "conllu", "wikipse")),
     ("probe", "--preset"): Names(("quick", "paper")),
     ("repair", "--method"): Names(REPAIRS, between="+"),
-    ("report", "--existing"): FAIL_OR_REPLACE,
     ("reproduce", "--tasks"): Names(("pos", "sst-2", "mrpc", "ner"), between=","),
 }
 #: what a command's arguments can be, where they are names
 ARGUMENTS: dict[str, Names] = {
     "analyze": Names(tuple(ANALYSES)),
-    "completion": Names(("bash", "zsh", "fish")),
     "evaluate": MODELS,
     "plan": Names(("measure", "encode", "repair", "distill", "probe")),
     "reproduce": Names(tuple(PAPERS)),
 }
 
 
-def names_for(command: str, option: str) -> Names | None:
+def names_for(command: str, flag: str) -> Names | None:
     """What an option of a command can be followed by, if names are known."""
-    run = command_named(command)
-    for one in () if run is None else (one for kind in run.settings().values() for one in options_of(kind)):
-        if one.flag == option:
-            return Names(one.names, one.separator, one.files) if one.names or one.files else None
-    return OF_COMMAND.get((command, option), OPTIONS.get(option))
+    found = command_named(command)
+    for one in () if found is None else options_for(found):
+        if one.flag == flag:
+            names = names_of(one)
+            return None if names == NOTHING else names
+    return OF_COMMAND.get((command, flag), OPTIONS.get(flag))
+
+
+def names_of(one: Option) -> Names:
+    """The same of an option that settings declare."""
+    return Names(one.choices or one.suggestions, one.separator, one.files)

@@ -1,4 +1,4 @@
-"""The program out of settings: a parser, `--help` and a run for each command, read off the fields of its run class.
+"""The program out of settings: a parser and `--help` for each command, read off the fields of its class.
 
 Only this module knows argparse. A settings class says all that is needed, so nothing is declared or mapped here.
 """
@@ -9,21 +9,27 @@ import argparse
 import importlib
 import pkgutil
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from limbeck import runs
+from limbeck.cli import commands
 from limbeck.cli.help import Help
 from limbeck.errors import UsageError
 from limbeck.remote import Place
-from limbeck.runs.execution.run import Run
+from limbeck.runs.execution.command import Command
 from limbeck.settings import Option, Settings, option, options_of
 
+C = TypeVar("C", bound=Command)
+
 COMMON = "options that nearly everybody needs"
+REST = "--"  #: the flag of an option that takes what follows a `--`
 #: a value that looks like an option to argparse: "-1", "-2,-1", "-3--1"
 NEGATIVE = re.compile(r"-\d[\d,.\-eE]*")
+MARK = "\0"  #: before such a value, until argparse has seen that it is none; no argument of a process can have it
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,14 @@ class TerminalSettings(Settings, group="terminal"):
     quiet: bool = option(False, terminal=True, help="print errors only, and what is not written to files")
     json: bool = option(False, terminal=True, help="print the result as one JSON object, for programs")
     debug: bool = option(False, terminal=True, help="show the whole traceback when something goes wrong")
+
+
+class TerminalCommand(Command):
+    """A command that fills no run folder: it does at once what it does, and prints it."""
+
+    @abstractmethod
+    def perform(self, terminal: TerminalSettings) -> int:
+        """Do it; the exit status."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,39 +61,40 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
         """The values that are given, by name."""
-        found, unknown = self.parse_known_args(self._joined(words))
-        for word in unknown:
+        rest = {}
+        if REST in self.options and REST in words:
+            place = words.index(REST)
+            rest[self.options[REST].name] = words[place + 1 :]
+            words = words[:place]
+        marked = [f"{MARK}{word}" if NEGATIVE.fullmatch(word) else word for word in words]
+        found, unknown = self.parse_known_intermixed_args(marked)
+        for word in (word.removeprefix(MARK) for word in unknown):
             name = word.partition("=")[0]
+            if not word.startswith("-") or NEGATIVE.fullmatch(word):
+                told = f"{self.prog} takes no other argument, got {word!r}; see `{self.prog} --help`."
+                raise UsageError(told, code="unknown_argument")
             near = get_close_matches(name, self.options, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; see `{self.prog} --help`."
             raise UsageError(f"{self.prog} has no option {name}{hint}", code="unknown_option", parameter=name)
-        return vars(found)
-
-    def _joined(self, words: Sequence[str]) -> list[str]:
-        """Words with negative values joined to their options, which argparse would take for options."""
-        found: list[str] = []
-        for word in words:
-            before = self.options.get(found[-1]) if found else None
-            if before is not None and before.type is not bool and NEGATIVE.fullmatch(word):
-                found[-1] += f"={word}"
-            else:
-                found.append(word)
-        return found
+        return {name: value for name, value in vars(found).items() if value not in (None, [])} | rest
 
 
-def parser_for(run: type[Run[Any]]) -> Parser:
+def options_for(command: type[Command]) -> list[Option]:
+    """All that can be given to a command on the command line."""
+    classes = [*command.settings().values(), TerminalSettings]
+    return [one for kind in classes for one in options_of(kind)]
+
+
+def parser_for(command: type[Command]) -> Parser:
     """The parser of a command."""
-    classes = [*run.settings().values(), TerminalSettings]
-    options = [one for kind in classes for one in options_of(kind)]
-    description = (run.__doc__ or "").strip()
-    parts = [run.details.strip(), "examples:\n" + _indented(run.examples) if run.examples else ""]
-    arguments = "".join(
-        f" {one.metavar or one.name.upper()}{' ...' * one.several}" for one in options if one.positional
-    )
+    options = options_for(command)
+    description = (command.__doc__ or "").strip()
+    parts = [command.details.strip(), "examples:\n" + _indented(command.examples) if command.examples else ""]
+    arguments = "".join(f" {one.flag}{' ...' * one.several}" for one in options if one.positional)
     parser = Parser(
-        f"limbeck {run.command}",
+        f"limbeck {command.command}",
         {one.flag: one for one in options if not one.positional},
-        usage=f"limbeck {run.command}{arguments} [options]",
+        usage=f"limbeck {command.command}{arguments} [options]",
         description=description,
         add_help=False,
         epilog="\n\n".join(filter(None, parts)),
@@ -91,7 +106,7 @@ def parser_for(run: type[Run[Any]]) -> Parser:
 
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
     """Options in groups: first what nearly everybody needs, then by the headings of their settings classes."""
-    listed = list(options)
+    listed = [one for one in options if one.flag != REST]
     headings = dict.fromkeys([COMMON, *(one.group for one in listed if not one.common)])
     for heading in headings:
         own = [one for one in listed if (COMMON if one.common else one.group) == heading]
@@ -108,69 +123,88 @@ def _add(group: argparse._ActionsContainer, one: Option, default: Any = argparse
         group.add_argument(one.flag, dest=one.name, action="store_const", const=not one.default, **common)
         return
     common["metavar"] = one.metavar or one.name.rpartition("_")[2].upper()
-    common["type"] = Place if one.paths else one.parse
+    kind: Callable[[str], Any] = str if one.separator else Place if one.paths else one.parse
+    common["type"] = lambda text: kind(text.removeprefix(MARK))
     many = one.several and not one.separator and not one.repeat
     if one.paths or many:
         common["nargs"] = "+"
-    if one.separator:
-        common["type"] = str
-    if one.positional:
-        group.add_argument(one.name, **common)
+    if one.positional:  # that it is needed is seen later, so that a mistyped option is told first
+        group.add_argument(one.name, **{**common, "default": None, "nargs": "*" if many or one.paths else "?"})
     elif one.repeat:
         group.add_argument(one.flag, dest=one.name, action="append", **common)
     else:
         group.add_argument(one.flag, dest=one.name, **common)
 
 
-def read_run(run: type[Run[Any]], words: Sequence[str]) -> tuple[Run[Any], TerminalSettings]:
-    """The run that a command line asks for, and how it should speak."""
-    given = parser_for(run).read(words)
-    return made(run, given), TerminalSettings.of(given)
+def read_command(command: type[C], words: Sequence[str]) -> tuple[C, TerminalSettings]:
+    """What a command line asks for, and how it should speak."""
+    given = parser_for(command).read(words)
+    return made(command, given), TerminalSettings.of(given)
 
 
-def made(run: type[Run[Any]], given: Mapping[str, Any]) -> Run[Any]:
-    """A run out of values by name, as a command line or a pipeline file gives them."""
-    classes = run.settings()
+def made(command: type[C], given: Mapping[str, Any]) -> C:
+    """A command out of values by name, as a command line or a pipeline file gives them."""
+    classes = command.settings()
     for kind in classes.values():
         for one in options_of(kind):
             if one.required and given.get(one.name) is None:
-                raise UsageError(f"{one.flag} is required.", code="required", parameter=one.name)
-    return run(**{field: kind.of(given) for field, kind in classes.items()})
+                one.refuse("is required", code="required")
+    return command(**{field: kind.of(given) for field, kind in classes.items()})
 
 
 # commands
 
-#: commands that are read off their settings
+#: the order in which `limbeck --help` lists commands; others come after these
+ORDER = (
+    "measure", "encode", "repair", "distill", "evaluate", "analyze", "probe", "finetune", "plan", "run", "merge",
+    "compare", "reproduce", "report", "serve", "convert", "models", "demo", "doctor", "completion",
+)  # fmt: skip
+#: commands with a run folder that are read off their settings
 FROM_SETTINGS = ("measure",)
-_registered: dict[str, type[Run[Any]]] = {}
+_registered: dict[str, type[Command]] = {}
 
 
-def register_command(run: type[Run[Any]]) -> type[Run[Any]]:
-    """Make a run class a command of the program, from outside the package."""
-    _registered[run.command] = run
-    return run
+def register_command(command: type[C]) -> type[C]:
+    """Make a class a command of the program, from outside the package."""
+    _registered[command.command] = command
+    return command
 
 
-def command_named(name: str) -> type[Run[Any]] | None:
-    """The run class of a command; None where there is none."""
+def command_named(name: str) -> type[Command] | None:
+    """The class of a command; None where there is none."""
     if name in _registered:
         return _registered[name]
-    return run_in(f"{runs.__name__}.{name}") if name in command_names() else None
+    package = _modules().get(name)
+    return None if package is None else command_in(f"{package}.{name}")
 
 
 def command_names() -> list[str]:
-    """Names of commands: a module of `limbeck.runs` is one, packages beside are what they share."""
-    found = [one.name for one in pkgutil.iter_modules(runs.__path__) if not one.ispkg and one.name in FROM_SETTINGS]
-    return [*found, *_registered]
+    """Names of commands: a module of `limbeck.runs` or `limbeck.cli.commands` is one."""
+    return in_order([*_modules(), *_registered])
 
 
-def run_in(module: str) -> type[Run[Any]]:
-    """The run class that a module defines."""
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of commands as `limbeck --help` lists them."""
+    return sorted(dict.fromkeys(names), key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+
+def _modules() -> dict[str, str]:
+    """Command -> the package that has its module; packages beside are what commands share."""
+    return {
+        one.name: package.__name__
+        for package in (runs, commands)
+        for one in pkgutil.iter_modules(package.__path__)
+        if not one.ispkg and (package is commands or one.name in FROM_SETTINGS)
+    }
+
+
+def command_in(module: str) -> type[Command]:
+    """The command that a module defines."""
     defined = vars(importlib.import_module(module)).values()
     (found,) = (
         one
         for one in defined
-        if isinstance(one, type) and issubclass(one, Run) and one.__module__ == module and "command" in vars(one)
+        if isinstance(one, type) and issubclass(one, Command) and one.__module__ == module and "command" in vars(one)
     )
     return found
 

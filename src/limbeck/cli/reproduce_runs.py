@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.options import source_options
 from limbeck.cli.reproduce_inputs import check_out, check_page, command_of
@@ -73,7 +73,7 @@ def measuring(options: argparse.Namespace, targets: Sequence[Path]) -> MeasureRu
         name: value for name, one in known.items() if (value := getattr(options, name, one.default)) != one.default
     }
     given["out"] = targets[0] if len(targets) == 1 else options.out / "runs"
-    return cast("MeasureRun", made(MeasureRun, given))
+    return made(MeasureRun, given)
 
 
 def components_of(

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from limbeck.cli.options import workers_for
 from limbeck.cli.process import prepare_process
-from limbeck.cli.program import TerminalSettings, show_of
+from limbeck.cli.program import TerminalCommand, TerminalSettings, show_of
 from limbeck.errors import Interrupted, UsageError
+from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.run import Run
 from limbeck.stopping import stop_now
 
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
     from limbeck.stream.workers import Workers
 
 
-def perform(run: Run[Any], terminal: TerminalSettings) -> None:
+def perform(command: Command, terminal: TerminalSettings) -> int:
+    """Do what a command does, and print what comes out; its exit status."""
+    if isinstance(command, TerminalCommand):
+        return command.perform(terminal)
+    assert isinstance(command, Run)
+    perform_run(command, terminal)
+    return 0
+
+
+def perform_run(run: Run[Any], terminal: TerminalSettings) -> None:
     """Execute a run, or say what it would take, and print what comes out."""
     from limbeck.runs.execution.context import silent
     from limbeck.runs.execution.execute import estimate, execute

@@ -302,7 +302,7 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
             runs = [stack.enter_context(brought(folder)) for folder in folders]
             if self.output.figures:
                 draw(runs, place / "figures")
-            report(*runs, out=place / "report.html")
+            report(*runs, out=place / "report.html", existing="replace")
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,21 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, cast
 
 import numpy as np
 
-from limbeck.errors import InputError, UsageError, choose
+from limbeck.errors import InputError, UsageError
 from limbeck.places import MARK, check_file, check_name, own_in
 from limbeck.remote import UrlPath, as_path, as_url, brought, names_in, put
+from limbeck.settings import build
 from limbeck.state import write_text
 from limbeck.vectors import facts, folders, formats, spacy_folders
 from limbeck.vectors.gather import BLOCK, UNKNOWN, Floats, Table
 from limbeck.vectors.nearest import unit_rows
+from limbeck.vectors.settings import ConvertSettings
 from limbeck.vectors.text import looks_like_number
 from limbeck.vectors.whole import whole_folder
-
-EXISTING = ("fail", "replace")
-BLANKS = ("underscore", "drop", "keep")
-Blanks = Literal["underscore", "drop", "keep"]
 
 SAME_IN_LOWER_CASE = "words that are another in lower case, the first was kept"
 UNDERSCORED = "words with a blank, written with underscores"
@@ -48,108 +46,86 @@ class Converted:
 
 
 def convert(
-    source: str | Path,
-    target: str | Path,
-    *,
-    format: str = "auto",
-    source_format: str = "auto",
-    limit: int | None = None,
-    lowercase: bool = False,
-    normalize: bool = False,
-    dtype: str = "float32",
-    blanks: Blanks = "underscore",
-    language: str = "en",
-    existing: str = "fail",
-    tell: Callable[[str], None] = lambda _: None,
+    source: str | Path, target: str | Path, *, tell: Callable[[str], None] = lambda _: None, **keywords: Any
 ) -> Converted:
-    """Read word vectors of any format and write them in another, told by the target's name unless it is given.
+    """Read word vectors of any format and write them in another, detected by the target's name unless it is given.
 
-    limit      the first so many different words of the source
-    lowercase  words in lower case; of those that become the same the first vector is kept, their counts are summed
-               (one that they share is kept)
-    normalize  every vector scaled to length 1
-    dtype      "float32", "float16" or "int8"
-    blanks     in text and word2vec's binary, where other readers take a blank for the end of a word: write
-               "underscore"s, "drop" such words, or "keep" the blanks (in text, which limbeck reads)
-    existing   "fail" where the target is there, or "replace" it
-    tell       is told what is being done
+    format, source_format   of the target and of the source: "auto", "word2vec", "npz", ...
+    limit                   the first so many different words of the source
+    lowercase               words in lower case; of those that become the same the first vector is kept, their counts
+                            are summed (one that they share is kept)
+    normalize               every vector scaled to length 1
+    dtype                   "float32", "float16" or "int8"
+    blanks                  in text and word2vec's binary, where other readers take a blank for the end of a word:
+                            write "underscore"s, "drop" such words, or "keep" the blanks (in text, which limbeck reads)
+    language                of a spaCy pipeline
+    existing                "fail" where the target is there, or "replace" it
+    tell                    called with what is being done
 
-    The matrix is held once; it is changed in place and written block by block.
+    The keywords are the options of `limbeck convert`. The matrix is held once; it is changed in place and written
+    block by block.
     """
-    options: dict[str, Any] = {
-        "format": format,
-        "source_format": source_format,
-        "limit": limit,
-        "lowercase": lowercase,
-        "normalize": normalize,
-        "dtype": dtype,
-        "blanks": blanks,
-        "language": language,
-        "existing": existing,
-        "tell": tell,
-    }
-    with brought(source) as place:
-        if (url := as_url(as_path(target))) is not None:
-            return _convert_there(place, url, **options)
-        return _convert(place, Path(as_path(target)).expanduser(), **options)
+    given = {"source": source, "target": target, **keywords}
+    settings = build({"conversion": ConvertSettings}, given, verb="convert")["conversion"]
+    return convert_files(cast(ConvertSettings, settings), tell=tell)
 
 
-def _convert_there(source: Path, url: str, *, existing: str, **options: Any) -> Converted:
+def convert_files(settings: ConvertSettings, *, tell: Callable[[str], None] = lambda _: None) -> Converted:
+    """See `convert`."""
+    with brought(settings.source) as place:
+        here = replace(settings, source=place)
+        if (url := as_url(as_path(settings.target))) is not None:
+            return _convert_there(here, url, tell)
+        return _convert(replace(here, target=Path(as_path(settings.target)).expanduser()), tell)
+
+
+def _convert_there(settings: ConvertSettings, url: str, tell: Callable[[str], None]) -> Converted:
     """Write here and upload, since a file that is half there could be read."""
-    choose(existing, EXISTING, what="existing")
-    if existing == "fail" and names_in(url):
-        raise InputError(f"{url}: it is there already: give --existing=replace, or another name.")
+    if settings.existing == "fail" and names_in(url):
+        told = f"{url}: it is there already: give --existing=replace, or another name."
+        raise InputError(told, code="exists", parameter="existing")
     with tempfile.TemporaryDirectory(prefix="limbeck-") as folder:
         here = Path(folder) / url.rstrip("/").split("/")[-1]
-        made = _convert(source, here, existing="fail", **options)
+        made = _convert(replace(settings, target=here, existing="fail"), tell)
         inside = sorted(path for path in here.rglob("*") if path.is_file() and path.name != MARK)
         for path in inside if here.is_dir() else [here]:
             put(path, f"{url}/{path.relative_to(here).as_posix()}" if here.is_dir() else url)
     return replace(made, path=UrlPath(url))
 
 
-def _convert(
-    source: Path,
-    target: Path,
-    *,
-    format: str,
-    source_format: str,
-    limit: int | None,
-    lowercase: bool,
-    normalize: bool,
-    dtype: str,
-    blanks: Blanks,
-    language: str,
-    existing: str,
-    tell: Callable[[str], None],
-) -> Converted:
-    format = formats.format_of(target, format)
+def _convert(settings: ConvertSettings, tell: Callable[[str], None]) -> Converted:
+    source, target, limit, dtype = settings.source, settings.target, settings.limit, settings.dtype
+    format = formats.format_of(target, settings.format)
     formats.check_dtype(dtype, format)
-    choose(blanks, BLANKS, what="blanks")
-    check_target(source, target, format, existing)
-    if blanks == "keep" and format == "word2vec-binary":
-        raise UsageError("word2vec's binary format cannot keep blanks in words: choose underscore or drop.")
+    check_target(source, target, format, settings.existing)
+    if settings.blanks == "keep" and format == "word2vec-binary":
+        raise UsageError(
+            "word2vec's binary format cannot keep blanks in words: choose underscore or drop.",
+            code="blanks_kept",
+            parameter="blanks",
+        )
     tell(f"reading {source}")
-    table = formats.read(source, format=source_format, limit=limit)
+    table = formats.read(source, format=settings.source_format, limit=limit)
     notes = {reason: count for reason, count in table.notes.items() if reason != UNKNOWN}
     known = facts.Facts()
     if folder := facts.folder_of(source):
         known = facts.read(folder, table.words)
-    if lowercase:
+    if settings.lowercase:
         before = len(table.words)
         known = respell(table, [word.lower() for word in table.words], known)
         if before > len(table.words):
             notes[SAME_IN_LOWER_CASE] = before - len(table.words)
-    known = make_writable(table, known, notes, format, blanks)
-    if normalize:
+    known = make_writable(table, known, notes, format, settings.blanks)
+    if settings.normalize:
         scale_rows(table.matrix, notes)
     if known and format != "model2vec":
         notes[WITHOUT_FACTS] = len(table.words)
         known = facts.Facts()
     tell(f"writing {len(table.words):,} words to {target}")
-    done = {f"the first {limit} words": limit, "lower-cased": lowercase, "scaled to length 1": normalize, dtype: True}
+    done = {f"the first {limit} words": limit, "lower-cased": settings.lowercase}
+    done |= {"scaled to length 1": settings.normalize, dtype: True}
     changes = [what for what, so in done.items() if so]
-    place(target, table, known, format, dtype, language, card=card_of(source, changes))
+    place(target, table, known, format, dtype, settings.language, card=card_of(source, changes))
     files = [target / name for name in own_in(target) or ()] if target.is_dir() else [target]
     size = sum(path.stat().st_size for path in files if path.is_file())
     return Converted(target, len(table.words), int(table.matrix.shape[1]), format, dtype, size, notes)
@@ -157,28 +133,30 @@ def _convert(
 
 def check_target(source: Path, target: Path, format: str, existing: str) -> None:
     """Refuse a target that is there, unless it is to be replaced and is of the kind that is written."""
-    choose(existing, EXISTING, what="existing")
     check_name(target, option="name")
     if format not in formats.FOLDERS and not target.is_dir():
         check_file(target, option="name")
     if not target.exists():
         return
     if source.exists() and os.path.samefile(source, target):
-        raise UsageError(f"{target}: what is written must be another file than what is read: name another.")
+        told = f"{target}: what is written must be another file than what is read: name another."
+        raise UsageError(told, code="same_file", parameter="target")
     if target.is_dir() and not any(target.iterdir()) and format in formats.FOLDERS:
         return
     if existing == "fail":
-        raise InputError(f"{target}: it is there already: give --existing=replace, or another name.")
+        told = f"{target}: it is there already: give --existing=replace, or another name."
+        raise InputError(told, code="exists", parameter="existing")
     vectors = bool(folders.model2vec_files(target) or spacy_folders.is_spacy(target)) if target.is_dir() else False
     if target.is_dir() != (format in formats.FOLDERS) or (target.is_dir() and not vectors):
-        raise InputError(f"{target}: only a {what_is(format)} of vectors can be replaced by one: give another name.")
+        told = f"{target}: only a {what_is(format)} of vectors can be replaced by one: give another name."
+        raise InputError(told, code="not_replaceable", parameter="target")
 
 
 def what_is(format: str) -> str:
     return "folder" if format in formats.FOLDERS else "file"
 
 
-def make_writable(table: Table, known: facts.Facts, notes: dict[str, int], format: str, blanks: Blanks) -> facts.Facts:
+def make_writable(table: Table, known: facts.Facts, notes: dict[str, int], format: str, blanks: str) -> facts.Facts:
     """See to it that the format can hold every word, in place."""
     if format in formats.ARRAYS:
         return known

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, cast, get_args
 
 from limbeck.corpus.compression import compression_of, open_bytes
 from limbeck.errors import InputError, UsageError, choose
@@ -22,23 +22,11 @@ from limbeck.vectors.damaged import told_as_damage
 from limbeck.vectors.gather import Floats, Table
 from limbeck.vectors.model_files import check_links
 from limbeck.vectors.precision import DTYPES, check_range
+from limbeck.vectors.settings import Readable, Written
 
-#: what `format=` may be when reading
-READABLE = (
-    "auto",
-    "word2vec",
-    "word2vec-binary",
-    "glove",
-    "fasttext",
-    "fasttext-binary",
-    "npz",
-    "npy",
-    "safetensors",
-    "model2vec",
-    "spacy",
-    "model",
-)
-WRITABLE = ("auto", "word2vec", "word2vec-binary", "glove", "fasttext", "npz", "safetensors", "model2vec", "spacy")
+#: what `format=` may be when reading, and when writing
+READABLE: tuple[str, ...] = get_args(Readable)
+WRITABLE: tuple[str, ...] = get_args(Written)
 FOLDERS = ("model2vec", "spacy")
 NARROW = ("npz", "safetensors", "model2vec")  #: formats that have float16 and int8 too
 BY_SUFFIX = {

@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.vectors.gather import Floats
+from limbeck.vectors.settings import Precision
 
-DTYPES = ("float32", "float16", "int8")
+DTYPES: tuple[str, ...] = get_args(Precision)
 BLOCK = 4096  #: rows
 STEPS = 127
 LARGEST_HALF = 65504.0

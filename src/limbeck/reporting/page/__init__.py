@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from limbeck import __version__
-from limbeck.errors import LimbeckError, choose
-from limbeck.parameters import takes
+from limbeck.errors import LimbeckError
 from limbeck.places import check_file
 from limbeck.reporting.page.folders import Folder, find_folders, tells_command
 from limbeck.reporting.page.packing import Pack
 from limbeck.reporting.page.sections import SECTIONS, names_in
 from limbeck.reporting.page.template import fill
+from limbeck.reporting.settings import ReportSettings
+from limbeck.settings import build
 from limbeck.state import write_text
 from limbeck.vectors.damaged import told_as_damage
 
@@ -20,24 +22,34 @@ NAME = "report.html"
 MOST_BYTES = 25_000_000
 
 
-@takes()
-def report(*runs: str | Path, out: str | Path = NAME, title: str | None = None, existing: str = "replace") -> Path:
+def report(*runs: str | Path, **keywords: Any) -> Path:
     """Write one page with all the runs side by side, and return its path.
 
     runs      folders that any command has written, or folders that hold such folders
-    title     what stands above it (default: the names of the runs)
-    existing  where `out` is there already: "replace" it, or "fail"
+    out       the page to write ("report.html")
+    title     its heading (default: the names of the runs)
+    existing  where `out` is there already: "fail", or "replace" it
+
+    The keywords are the options of `limbeck report`.
     """
-    path = Path(out)
-    choose(existing, ("fail", "replace"), what="--existing")
+    settings = build({"page": ReportSettings}, {"runs": runs, **keywords}, verb="report")["page"]
+    return write_report(cast(ReportSettings, settings))
+
+
+def write_report(settings: ReportSettings) -> Path:
+    """See `report`."""
+    path = settings.out
     if path.is_dir():
-        raise LimbeckError(f"{path}: a page is a file, this is a folder: --out {path / NAME}.")
+        raise LimbeckError(
+            f"{path}: a page is a file, this is a folder: --out {path / NAME}.", code="is_folder", parameter="out"
+        )
     check_file(path)
-    with told_as_damage(", ".join(map(str, runs)), "runs", "make the run again"):
-        folders = find_folders(runs)
-    if existing == "fail" and path.exists():
-        raise LimbeckError(f"{path}: it is there already: --existing=replace, or another --out.")
-    page = page_of(folders, title=title)
+    with told_as_damage(", ".join(map(str, settings.runs)), "runs", "make the run again"):
+        folders = find_folders(settings.runs)
+    if settings.existing == "fail" and path.exists():
+        told = f"{path}: it is there already: --existing=replace, or another --out."
+        raise LimbeckError(told, code="exists", parameter="existing")
+    page = page_of(folders, title=settings.title)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, page)

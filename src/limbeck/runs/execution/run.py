@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.settings import OutputSettings
-from limbeck.settings import Settings, build, options_of
+from limbeck.settings import options_of
 from limbeck.stream.settings import EngineSettings
 
 if TYPE_CHECKING:
@@ -24,39 +23,25 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="RunResult")
 
 
-class Run(ABC, Generic[R]):
-    """A command as a value: a dataclass whose fields are its settings classes, and what it does with them.
+class Run(Command, Generic[R]):
+    """A command that fills a run folder: its settings, and what it does with them.
 
-    The first line of a subclass' docstring is the description in `--help`. `execute` calls the methods in the order in
-    which they stand here; it alone knows folders, locks, resuming, dry runs, signals, the record and figures.
+    `execute` calls the methods in the order in which they stand here; it alone knows folders, locks, resuming, dry
+    runs, signals, the record and figures.
 
-    command     name on the command line, and of the verb in Python
-    summary     what it does, in the list of commands
-    details     for `--help`, below the options: what the folder holds, what names mean
-    examples    command lines for `--help`
     transient   files and folders of an unfinished run that a finished one does not keep
     together    what `join` writes beside the folders of several models
     """
 
-    command: ClassVar[str]
-    summary: ClassVar[str]
-    details: ClassVar[str] = ""
-    examples: ClassVar[str] = ""
     transient: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[str, ...]] = ()
 
     output: OutputSettings
     engine: EngineSettings
 
-    @classmethod
-    def settings(cls) -> dict[str, type[Settings]]:
-        """Field -> settings class, in the order of `--help`."""
-        return {one.name: _declared(cls, one.name) for one in fields(cls) if one.init}  # type: ignore[arg-type]
-
-    @classmethod
-    def of(cls, keywords: dict[str, Any]) -> Self:
-        """The run that a function's keywords ask for."""
-        return cls(**build(cls.settings(), keywords, verb=cls.command))
+    @property
+    def writes(self) -> bool:
+        return self.output.out is not None and not self.output.dry_run
 
     def options(self) -> dict[str, Any]:
         """Every option that differs from its default, for the record; its source says what was read."""
@@ -95,13 +80,6 @@ class Run(ABC, Generic[R]):
 
     def join(self, results: Sequence[R], folders: Sequence[Path]) -> None:
         """What several folders of one command have together."""
-
-
-def _declared(cls: type, name: str) -> type[Settings]:
-    """The class that a field is annotated with; other annotations need not be importable."""
-    owner = next(base for base in cls.__mro__ if name in vars(base).get("__annotations__", {}))
-    found: type[Settings] = eval(owner.__annotations__[name], vars(sys.modules[owner.__module__]))
-    return found
 
 
 class SharedRun(Run[R]):

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 from limbeck.cli.output import tell, width, wrapped
+from limbeck.cli.program import TerminalCommand, TerminalSettings
 from limbeck.encoders.miniatures import MINIATURES, Miniature, read_miniature
 
-EPILOG = """\
-They were trained on one text at one size, so that models of three kinds can be laid side by side, and so that
-everything can be tried without a network. docs/models.md tells what they are good for, and what not.
-
-examples:
-  limbeck models
-  limbeck models --json
-  limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
-  limbeck measure --model mini-bert mini-gpt2 mini-elmo --corpus text.txt --out runs/three
-"""
 ANY_OTHER = "--model takes a name on the Hugging Face hub, a folder, or a file of vectors"
 #: figures that say in one number how well a model does its own task, best first -> how they are told
 TOLD = {
@@ -28,24 +18,30 @@ TOLD = {
 }
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "models",
-        help="list the models that come with limbeck",
-        description="List the models that come with limbeck: small, trained, and there without a network.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    return parser
+@dataclass(kw_only=True)
+class ModelsCommand(TerminalCommand):
+    """List the models that come with limbeck: small, trained, and there without a network."""
 
+    command: ClassVar[str] = "models"
+    summary: ClassVar[str] = "list the models that come with limbeck"
+    details: ClassVar[str] = """\
+They were trained on one text at one size, so that models of three kinds can be laid side by side, and so that
+everything can be tried without a network. docs/models.md says what they are good for, and what not.
+"""
+    examples: ClassVar[str] = """\
+limbeck models
+limbeck models --json
+limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
+limbeck measure --model mini-bert mini-gpt2 mini-elmo --corpus text.txt --out runs/three
+"""
 
-def run(options: argparse.Namespace) -> int:
-    found = [read_miniature(name) for name in MINIATURES]
-    tell(models=[asdict(one) for one in found])
-    print_table(found)
-    print("\nThese:     limbeck measure --model mini-bert --corpus sample --out runs/mini-bert")
-    print(wrapped(f"Any other: {ANY_OTHER}", indent=" " * 11))
-    return 0
+    def perform(self, terminal: TerminalSettings) -> int:
+        found = [read_miniature(name) for name in MINIATURES]
+        tell(models=[asdict(one) for one in found])
+        print_table(found)
+        print("\nThese:     limbeck measure --model mini-bert --corpus sample --out runs/mini-bert")
+        print(wrapped(f"Any other: {ANY_OTHER}", indent=" " * 11))
+        return 0
 
 
 def print_table(found: list[Miniature]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -13,20 +12,13 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from limbeck import __version__
 from limbeck.cli.output import tell, wrapped
+from limbeck.cli.program import TerminalCommand, TerminalSettings
 
-EPILOG = """\
-Tells the versions of everything that matters, the devices that models can run on, and of every extra whether it is
-installed, with the command that installs it. The exit status is 1 where something is missing that limbeck needs.
-
-examples:
-  limbeck doctor
-  limbeck doctor --json
-"""
 REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?([^;]*)(?:;(.*))?$")
 EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 LEAST = re.compile(r">=\s*(\d+(?:\.\d+)*)")
@@ -48,15 +40,41 @@ PURPOSES = {
 }
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "doctor",
-        help="tell versions, devices, and what is missing",
-        description="Tell versions, devices and extras: what is here, what is missing, and the command that gets it.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    return parser
+@dataclass(kw_only=True)
+class DoctorCommand(TerminalCommand):
+    """Report versions, devices and extras: what is here, what is missing, and the command that gets it."""
+
+    command: ClassVar[str] = "doctor"
+    summary: ClassVar[str] = "report versions, devices, and what is missing"
+    details: ClassVar[str] = """\
+Reports the versions of everything that matters, the devices that models can run on, and of every extra whether it is
+installed, with the command that installs it. The exit status is 1 where something is missing that limbeck needs.
+"""
+    examples: ClassVar[str] = """\
+limbeck doctor
+limbeck doctor --json
+"""
+
+    def perform(self, terminal: TerminalSettings) -> int:
+        base, extras = packages()
+        found: dict[str, Any] = {
+            "limbeck": version_of("limbeck") or f"{__version__} (not installed as a package)",
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "cores": os.cpu_count(),
+            "packages": {one.name: one.version for one in base},
+            "extras": {extra: {one.name: one.version for one in parts} for extra, parts in extras.items()},
+            "devices": devices(),
+            "miniatures": miniatures(),
+            "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / 1e9, 1),
+            "hub": hub(),
+            "colour": _colour(),
+        }
+        found["needed"] = needed(base, found["devices"], found["miniatures"])
+        found["remedies"] = remedies(base, extras, found["miniatures"])
+        tell(**found)
+        print_found(found, base, extras)
+        return int(bool(found["needed"]))
 
 
 @dataclass(frozen=True)
@@ -78,28 +96,6 @@ class Package:
     def asked(self) -> str:
         """As pip is asked for it."""
         return f'"{self.name}>={self.least}"' if self.least else self.name
-
-
-def run(options: argparse.Namespace) -> int:
-    base, extras = packages()
-    found: dict[str, Any] = {
-        "limbeck": version_of("limbeck") or f"{__version__} (not installed as a package)",
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "cores": os.cpu_count(),
-        "packages": {one.name: one.version for one in base},
-        "extras": {extra: {one.name: one.version for one in parts} for extra, parts in extras.items()},
-        "devices": devices(),
-        "miniatures": miniatures(),
-        "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / 1e9, 1),
-        "hub": hub(),
-        "colour": _colour(),
-    }
-    found["needed"] = needed(base, found["devices"], found["miniatures"])
-    found["remedies"] = remedies(base, extras, found["miniatures"])
-    tell(**found)
-    print_found(found, base, extras)
-    return int(bool(found["needed"]))
 
 
 def packages(declared: list[str] | None = None) -> tuple[list[Package], dict[str, list[Package]]]:
