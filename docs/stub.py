@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import limbeck
-from limbeck.runs.execution.run import Run
+from limbeck.cli.program import command_named
+from limbeck.runs.execution.command import Command
 from limbeck.settings import Option, options_of
 
 STUB = Path(limbeck.__file__).with_name("__init__.pyi")
@@ -47,9 +48,9 @@ def stub() -> str:
     imports, verbs = [], []
     for name, (module, attribute) in sorted(limbeck._PUBLIC.items()):
         thing = getattr(limbeck, name)
-        run = run_of(thing)
-        if run is not None:
-            verbs += signatures(name, thing, run)
+        command = command_of(thing)
+        if command is not None:
+            verbs += signatures(name, thing, command)
         elif not attribute:
             package, _, last = module.rpartition(".")
             imports.append(f"from {package} import {last} as {name}")
@@ -60,19 +61,12 @@ def stub() -> str:
     return HEAD + "\n".join(sorted(imports)) + "\n\n__version__: str\n\n" + "\n".join(verbs)
 
 
-def run_of(thing: Any) -> type[Run[Any]] | None:
-    """The run class that a verb executes: that of its module; None of what is no verb."""
-    if not inspect.isfunction(thing) or not thing.__module__.startswith("limbeck.runs."):
-        return None
-    found = [
-        one
-        for one in vars(sys.modules[thing.__module__]).values()
-        if isinstance(one, type) and issubclass(one, Run) and one.__module__ == thing.__module__
-    ]
-    return next((one for one in found if vars(one).get("command") == thing.__name__), None)
+def command_of(thing: Any) -> type[Command] | None:
+    """The command that a verb is on the command line; None of what is no verb."""
+    return command_named(thing.__name__) if inspect.isfunction(thing) else None
 
 
-def signatures(name: str, verb: Callable[..., Any], run: type[Run[Any]]) -> Iterator[str]:
+def signatures(name: str, verb: Callable[..., Any], command: type[Command]) -> Iterator[str]:
     """A verb with every keyword, as many times as it has overloads."""
     several = typing.get_overloads(verb)
     for one in several or [verb]:
@@ -80,7 +74,7 @@ def signatures(name: str, verb: Callable[..., Any], run: type[Run[Any]]) -> Iter
         own = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
         options = [
             option
-            for kind in run.settings().values()
+            for kind in command.settings().values()
             for option in options_of(kind)
             if not option.terminal and option.name not in {parameter.name for parameter in own}
         ]

@@ -130,3 +130,10 @@ def measure(
     address: str | None = ...,
     gpus_per_worker: float | None = ...,
 ) -> MeasureResult: ...
+
+def report(
+    *runs: str | Path,
+    out: str | Path = ...,
+    title: str | None = ...,
+    existing: Literal["fail", "replace"] = ...,
+) -> Path: ...

@@ -5,6 +5,7 @@ An ignored error that is no error is one itself (warn_unused_ignores), so a miss
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import assert_type
 
 import limbeck as lb
@@ -14,3 +15,6 @@ assert_type(lb.measure(["mini-bert", "mini-gpt2"], "text.txt"), list[lb.MeasureR
 lb.measure("mini-bert", "text.txt", min_context=3)  # type: ignore[call-overload]
 lb.measure("mini-bert", "text.txt", preset="papr")  # type: ignore[call-overload]
 lb.measure("mini-bert", "text.txt", min_contexts="3")  # type: ignore[call-overload]
+assert_type(lb.report("runs/a", "runs/b", out="page.html"), Path)
+lb.report("runs/a", output="page.html")  # type: ignore[call-arg]
+lb.report("runs/a", existing="resume")  # type: ignore[arg-type]
