@@ -45,7 +45,9 @@ def option(
     files: bool = False,
     paths: bool = False,
     separator: str = "",
+    between: str = "",
     repeat: bool = False,
+    aliases: tuple[str, ...] = (),
     common: bool = False,
     required: bool = False,
     positional: bool = False,
@@ -60,7 +62,9 @@ def option(
     files                            whether completion offers files
     paths                            whether the command line takes several words, each a path though it looks like text
     separator                        of a tuple: between values in one word of the command line, instead of blanks
+    between                          what joins several suggestions into one value, for completion
     repeat                           of a tuple: the option is given once for each value
+    aliases                          other flags of the command line
     common                           whether `--help` lists it among the options that nearly everybody needs
     required                         whether the command line needs it; Python functions say themselves what they need
     positional                       an argument of the command line instead of an option
@@ -94,7 +98,9 @@ class Option:
     files: bool
     paths: bool
     separator: str
+    between: str
     repeat: bool
+    aliases: tuple[str, ...]
     common: bool
     required: bool
     positional: bool
@@ -120,7 +126,7 @@ class Option:
 
     def _split(self, value: Any) -> tuple[Any, ...]:
         if self.separator and isinstance(value, str):
-            return tuple(one for part in value.split(self.separator) if (one := part.strip()))
+            return tuple(self.parse(one) for part in value.split(self.separator) if (one := part.strip()))
         return (value,)
 
     def _checked(self, value: Any) -> Any:

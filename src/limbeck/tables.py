@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,11 @@ Columns = Mapping[str, Sequence[Any]]
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Rows with the same keys as columns."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def rows_of(columns: Columns) -> list[dict[str, Any]]:
+    """Columns as rows with the same keys."""
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def write_csv(path: Path, columns: Columns) -> None:
@@ -35,6 +40,24 @@ def read_csv(path: Path) -> dict[str, list[str]]:
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
 
 
+def read_table(path: Path, *, text: Collection[str] = (), missing: Any = None) -> dict[str, Any]:
+    """The columns of a CSV or Parquet file as they were written; arrays where Parquet has numbers.
+
+    text     columns of a CSV that hold text; all others hold numbers
+    missing  what an empty cell becomes where a number could be
+    """
+    if path.suffix == ".csv":
+        return {
+            name: cells if name in text else [_number(cell) if cell else missing for cell in cells]
+            for name, cells in read_csv(path).items()
+        }
+    table = need("pyarrow.parquet", purpose="Reading Parquet").read_table(path)
+    return {
+        name: column.to_pylist() if str(column.type) == "string" else column.to_numpy()
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+
+
 def write_parquet(path: Path, columns: Columns) -> None:
     """A Parquet file, zstd-compressed."""
     arrow = need("pyarrow", purpose="Writing Parquet")
@@ -42,6 +65,10 @@ def write_parquet(path: Path, columns: Columns) -> None:
     table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
     with atomic(path) as temporary:
         parquet.write_table(table, temporary, compression="zstd")
+
+
+def _number(cell: str) -> int | float:
+    return int(cell) if cell.lstrip("-").isdecimal() else float(cell)
 
 
 def _cell(value: Any) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.cli import build_parser, main
-from limbeck.cli.choices import ARGUMENTS, OF_COMMAND, OPTIONS, evaluation_tasks, names_for, similarity_tasks
+from limbeck.cli.choices import ARGUMENTS, OF_COMMAND, OPTIONS, names_for
 from limbeck.cli.commands.completion import SCRIPTS, offered
 from limbeck.encoders.miniatures import MINIATURES
 
@@ -174,11 +174,12 @@ def test_a_command_takes_just_what_is_offered(
 
 
 def test_names_of_tasks_are_those_of_the_suites() -> None:
+    from limbeck.evaluation.settings import task_names, tuning_names
     from limbeck.evaluation.suites import SUITES
 
     known = {suite.group: list(suite.names()) for suite in SUITES}
-    assert sorted(evaluation_tasks()) == sorted([*known, *(name for own in known.values() for name in own)])
-    assert similarity_tasks() == known["sts"]
+    assert sorted(task_names()) == sorted([*known, *(name for own in known.values() for name in own)])
+    assert tuning_names() == known["sts"]
 
 
 # real shells

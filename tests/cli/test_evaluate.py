@@ -17,15 +17,16 @@ from scipy import stats
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.cli.evaluate import comparisons
-from limbeck.cli.evaluate_inputs import labels_of, numbers, repairs_by_name, unfitted_repairs
-from limbeck.cli.evaluate_summary import comparison_table
-from limbeck.errors import InputError, UsageError
+from limbeck.cli.summaries.evaluate import comparison_table
+from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.evaluation import evaluate, sweep, tasks
 from limbeck.evaluation.averages import averages, out_of_means
+from limbeck.evaluation.settings import ScoreSettings, TuningSettings
 from limbeck.evaluation.significance import Comparison, holm
-from limbeck.evaluation.suites import SUITES, Suite, Wishes, find_tasks
+from limbeck.evaluation.suites import SUITES, Suite, find_tasks
 from limbeck.evaluation.targets import ModelTarget
+from limbeck.runs.evaluating.compute import comparisons
+from limbeck.runs.evaluating.repairs import labels_of, repairs_by_name, unfitted_repairs
 from limbeck.tables import read_csv
 
 Run = Callable[..., tuple[int, str, str]]
@@ -78,6 +79,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return run
+
+
+def refused(*words: Any) -> tuple[str, str]:
+    """Why a command line is refused, and which parameter it is about."""
+    with pytest.raises(LimbeckError) as caught:
+        main(["evaluate", *map(str, words), "--debug"])
+    return caught.value.code, caught.value.parameter
 
 
 def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path: Path) -> None:
@@ -285,26 +293,24 @@ def test_words_without_a_vector_in_a_model(run: Run, tmp_path: Path) -> None:
 
 
 def test_options_that_no_target_heeds(run: Run, data: Path, vectors: Path) -> None:
-    table = {
-        ("--layers", "99"): "--layers is about models, got vector files only",
-        ("--units", "pieces"): "--units is about models",
-        ("--keep-first",): "--keep-first is about models",
-    }
-    for given, line in table.items():
-        status, _, told = run(vectors, "--tasks", "rg-65", "--data", data, *given)
+    for given in (("--layers", "99"), ("--units", "pieces"), ("--keep-first",), ("--hidden", "0"), ("--scale", "rms")):
+        words = (vectors, "--tasks", "rg-65", "--data", data, *given)
+        status, _, told = run(*words)
         assert (status, told.count("\n")) == (2, 1)
-        assert line in told
+        assert refused(*words) == ("no_effect", given[0].strip("-").replace("-", "_"))
     assert run(vectors, "--tasks", "rg-65", "--data", data, "--layers", "table", "--draws", 5)[0] == 0
     assert run(vectors, "mini-bert", "--tasks", "rg-65", "--data", data, "--layers", "3", "--case", "keep")[0] == 0
     models = {
-        ("--tasks", "rg-65", "--case", "keep"): "--case is about words looked up in vector files, got models only",
-        ("--tasks", "rg-65", "--oov", "fallback", "--fallback", vectors): "--fallback is about words looked up",
-        ("--tasks", "sts-b", "--oov", "zero"): "--oov is of use to a model for tasks of words only",
+        ("--tasks", "rg-65", "--case", "keep"): "case",
+        ("--tasks", "rg-65", "--oov", "fallback", "--fallback", vectors): "fallback",
+        ("--tasks", "sts-b", "--oov", "zero"): "oov",
+        ("--tasks", "sts-b", "--weighting", "sif"): "weighting",
+        ("--tasks", "rg-65", "--preset", "web"): "preset",
     }
-    for given, line in models.items():
+    for given, parameter in models.items():
         status, _, told = run("mini-bert", "--data", data, *given)
         assert (status, told.count("\n")) == (2, 1)
-        assert line in told
+        assert refused("mini-bert", "--data", data, *given) == ("no_effect", parameter)
 
 
 def test_without_scikit_learn(data: Path, vectors: Path) -> None:
@@ -345,41 +351,53 @@ def test_tuning(run: Run, data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "line"),
+    ("arguments", "status", "code", "parameter"),
     [
-        (["--tasks", "stsb"], 2, "--tasks must be one of .*; got 'stsb', did you mean 'sts-b'"),
-        (["--tasks", ","], 2, "--tasks must name at least one task or group"),
-        (["--tasks", "sts-b", "--units", "word"], 2, "--units must be one of pieces, words; got 'word'"),
-        (["--tasks", "sts-b", "--special", "--units", "words"], 2, "--special is about pieces"),
-        (["--tasks", "sts-b", "--metric", "kendall"], 2, "--metric must be one of"),
-        (["--tasks", "sts-b", "--oov", "fallback"], 2, "--oov fallback needs a file of vectors"),
-        (["--tasks", "sts-b", "--clusters", "5"], 2, "--clusters says what --tune tries"),
-        (["--tasks", "sts-b", "--tune", "--tune-on", "rg-65"], 2, "--tune-on must name one task of texts"),
-        (["--tasks", "sts-b", "--tune", "--clusters", "a"], 2, '--clusters must be like "10,27"'),
-        (["--tasks", "sts-b", "--method", "center"], 2, "add --transductive, or fit it on a text"),
-        (["--tasks", "sts-b", "--transductive"], 2, "--transductive is about --method, got none"),
-        (["--tasks", "sts-b", "--transductive", "--method", "clusters"], 2, "did you mean 'cluster'"),
-        (["--tasks", "sts-b", "--transductive", "--method", "cluster:3"], 2, "must be like cluster:clusters=27"),
-        (["--tasks", "sts-b", "--transductive", "--method", "cluster:k=3"], 2, "a parameter of cluster must be one of"),
-        (["--tasks", "sts-b", "--transductive", "--method", "cluster:clusters=abc"], 2,
-         "--method cluster:clusters=abc: clusters must be a whole number of at least 1; got 'abc'"),
-        (["--tasks", "sts-b", "--transductive", "--method", "center+all-but-the-top:components=-1"], 2,
-         "components must be"),
-        (["--tasks", "sts-b", "--transductive", "--method", "center:x=1"], 2, "center takes no parameters; got 'x=1'"),
-        (["--tasks", "sts-b", "--repair", "nowhere"], 1, "nowhere: a fitted repair"),
-        (["--tasks", "sts12"], 1, r"the task sts12 needs the file STS12/STS\.input\.MSRpar\.txt, got none"),
-        (["--tasks", "sts-b", "--existing", "resume", "--out", "x"], 2, "--existing must be one of fail, replace"),
+        (["--tasks", "stsb"], 2, "unknown_choice", "tasks"),
+        (["--tasks", ","], 2, "required", "tasks"),
+        (["--tasks", "sts-b", "--units", "word"], 2, "unknown_choice", "units"),
+        (["--tasks", "sts-b", "--special", "--units", "words"], 2, "no_effect", "special"),
+        (["--tasks", "sts-b", "--metric", "kendall"], 2, "unknown_choice", "metric"),
+        (["--tasks", "sts-b", "--oov", "fallback"], 2, "needs_fallback", "oov"),
+        (["--tasks", "sts-b", "--clusters", "5"], 2, "no_effect", "clusters"),
+        (["--tasks", "sts-b", "--tune", "--tune-on", "rg-65"], 2, "no_texts", "tune_on"),
+        (["--tasks", "sts-b", "--tune", "--tune-on", "nothing"], 2, "unknown_choice", "tune_on"),
+        (["--tasks", "sts-b", "--tune", "--clusters", "a"], 2, "range", "clusters"),
+        (["--tasks", "sts-b", "--method", "center"], 2, "needs_transductive", "method"),
+        (["--tasks", "sts-b", "--transductive"], 2, "no_effect", "transductive"),
+        (["--tasks", "sts-b", "--transductive", "--method", "clusters"], 2, "unknown_choice", "method"),
+        (["--tasks", "sts-b", "--repair", "nowhere"], 1, "nothing_there", "repair"),
+        (["--tasks", "sts-b", "--existing", "resume", "--out", "x"], 2, "unknown_choice", "existing"),
+        (["--tasks", "sts-b", "--dry-run"], 2, "unknown_option", "--dry-run"),
     ],
-)  # fmt: skip
-def test_wrong_usage(run: Run, data: Path, arguments: list[str], status: int, line: str, tmp_path: Path,
-                     monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+)
+def test_wrong_usage(run: Run, data: Path, arguments: list[str], status: int, code: str, parameter: str,
+                     tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     ended, said, told = run("mini-bert", "--data", data, *arguments)
     assert ended == status
     assert not said
     assert told.count("\n") == 1, told
-    assert re.search(line, told), told
+    assert refused("mini-bert", "--data", data, *arguments) == (code, parameter)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "line"),
+    [
+        (["--transductive", "--method", "cluster:3"], 2, "must be like cluster:clusters=27"),
+        (["--transductive", "--method", "cluster:k=3"], 2, "a parameter of cluster must be one of"),
+        (["--transductive", "--method", "cluster:clusters=abc"], 2,
+         "--method cluster:clusters=abc: clusters must be a whole number of at least 1; got 'abc'"),
+        (["--transductive", "--method", "center+all-but-the-top:components=-1"], 2, "components must be"),
+        (["--transductive", "--method", "center:x=1"], 2, "center takes no parameters; got 'x=1'"),
+        (["--tasks", "sts12"], 1, r"the task sts12 needs the file STS12/STS\.input\.MSRpar\.txt, got none"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read(run: Run, data: Path, arguments: list[str], status: int, line: str) -> None:
+    ended, said, told = run("mini-bert", "--data", data, "--tasks", "sts-b", *arguments)
+    assert (ended, said, told.count("\n")) == (status, "", 1)
+    assert re.search(line, told), told
 
 
 def test_missing_data(run: Run, tmp_path: Path) -> None:
@@ -405,10 +423,10 @@ def test_a_run_is_not_overwritten(run: Run, data: Path, tmp_path: Path) -> None:
 
 
 def test_an_error_leaves_nothing(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*arguments: Any) -> Any:
+    def stop(*arguments: Any, **named: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("limbeck.cli.evaluate.comparisons", stop)
+    monkeypatch.setattr("limbeck.runs.evaluating.compute.comparisons", stop)
     status, _, _ = run("mini-bert", "--tasks", "rg-65", "--data", data, "--quiet", "--out", tmp_path / "run")
     assert status == 130
     assert not list(tmp_path.iterdir())
@@ -418,11 +436,13 @@ def test_an_error_leaves_nothing(run: Run, data: Path, tmp_path: Path, monkeypat
 
 
 def test_numbers() -> None:
-    assert numbers("10,27", what="x") == [10, 27]
-    assert numbers("5-8", what="x") == [5, 6, 7, 8]
-    for wrong in ("", "a", "8-5", "5-9/0", "1,,2", "-3"):
-        with pytest.raises(UsageError, match="must be like"):
-            numbers(wrong, what="x")
+    for given, wanted in (("10,27", (10, 27)), ("5-8", (5, 6, 7, 8)), ([3, 4], (3, 4)), (np.int64(7), (7,))):
+        assert TuningSettings(tune=True, clusters=given).clusters == wanted
+    assert TuningSettings(tune=True, components="0-1").components == (0, 1)
+    for wrong in ("", "a", "8-5", "5-9/0", "1,,2", "-3", "0", [0], ["5"], []):
+        with pytest.raises(UsageError) as caught:
+            TuningSettings(tune=True, clusters=wrong)
+        assert (caught.value.code, caught.value.parameter) == ("range", "clusters")
 
 
 def test_transductive_repairs() -> None:
@@ -439,15 +459,15 @@ def test_transductive_repairs() -> None:
 def test_labels(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder / "runs").mkdir(parents=True)
-    same = [str(tmp_path / "a" / "runs"), str(tmp_path / "b" / "runs")]
-    assert labels_of(same) == same
+    same = [tmp_path / "a" / "runs", tmp_path / "b" / "runs"]
+    assert labels_of(same) == [str(path) for path in same]
     assert labels_of(same[:1]) == ["runs"]
 
 
 def test_a_folder_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder that one stands in too: a repair without a name would be lost beside the vectors as they are."""
     monkeypatch.chdir(tmp_path)
-    assert labels_of(["."]) == [tmp_path.name]
+    assert labels_of([Path(".")]) == [tmp_path.name]
 
 
 def test_names_that_cannot_be_told_apart() -> None:
@@ -476,7 +496,7 @@ def test_many_comparisons_can_be_significant() -> None:
         return scores
 
     found = [(suite, columns(f"task-{n}")) for n in range(45)]
-    rows = comparisons(found, Wishes(draws=1000))
+    rows = comparisons(found, ScoreSettings(draws=1000))
     assert len(rows) == 45
     assert {row["draws"] for row in rows} == {45 * 50}
     assert max(row["p_holm"] for row in rows) < 0.05
@@ -585,8 +605,8 @@ def test_another_kind_of_task(tmp_path: Path) -> None:
         names=lambda: ["toy", "other"],
         members=lambda: ["toy"],
         find=lambda folder, needed, others: {"toy": Found()} if "toy" in [*needed, *others] else {},
-        scores=lambda task, target, repairs, wishes: [],
-        compare=lambda a, b, wishes: Comparison(a.value - b.value, 0.01, -1.0, 1.0, 3, "bootstrap"),
+        scores=lambda task, target, repairs, settings, *, progress=False: [],
+        compare=lambda a, b, asked: Comparison(a.value - b.value, 0.01, -1.0, 1.0, 3, "bootstrap"),
         tables=lambda scores: {},
     )
     suites = [*SUITES, suite]
@@ -597,9 +617,83 @@ def test_another_kind_of_task(tmp_path: Path) -> None:
             self.task, self.target, self.value = "toy", target, value
 
     some = [Scored("a", 0.1), Scored("b", 0.4), Scored("c", 0.3)]
-    rows = comparisons([(suite, some)], Wishes())  # type: ignore[list-item]
+    rows = comparisons([(suite, some)], ScoreSettings())  # type: ignore[list-item]
     assert [(row["target"], row["other"]) for row in rows] == [("b", "a"), ("c", "a"), ("c", "b")]
     assert rows[0]["difference"] == pytest.approx(0.3)
     assert [row["p_holm"] for row in rows] == [0.03] * 3
     many = [Scored(str(n), n / 10) for n in range(8)]
-    assert {row["other"] for row in comparisons([(suite, many)], Wishes())} == {"0"}  # type: ignore[list-item]
+    assert {row["other"] for row in comparisons([(suite, many)], ScoreSettings())} == {"0"}  # type: ignore[list-item]
+
+
+# --- from Python ---------------------------------------------------------------------------------
+
+
+def same_tables(one: Any, other: Any) -> None:
+    assert list(one) == list(other)
+    for name, columns in one.items():
+        assert list(columns) == list(other[name])
+        for column, values in columns.items():
+            np.testing.assert_array_equal(np.asarray(values), np.asarray(other[name][column]), err_msg=column)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "keywords", "words"),
+    [
+        ("sts-b,rg-65", {"method": ["center"], "transductive": True}, ["--method", "center", "--transductive"]),
+        (
+            ["sts-b"],
+            {"tune": True, "clusters": [2], "components": (1, 2), "seeds": 2},
+            ["--tune", "--clusters", "2", "--components", "1-2", "--seeds", "2"],
+        ),
+    ],
+)
+def test_the_verb_the_command_and_the_folder_give_the_same(
+    run: Run, data: Path, tmp_path: Path, tasks: Any, keywords: dict[str, Any], words: list[str]
+) -> None:
+    made = lb.evaluate("mini-bert", tasks=tasks, data=data, draws=20, out=tmp_path / "verb", figures=False, **keywords)
+    typed = tasks if isinstance(tasks, str) else ",".join(tasks)
+    given = ("mini-bert", "--tasks", typed, "--data", data, "--draws", 20, *words, "--no-figures", "--quiet")
+    assert run(*given, "--out", tmp_path / "command")[0] == 0
+    files = sorted(path.name for path in (tmp_path / "verb").iterdir())
+    assert files == sorted(path.name for path in (tmp_path / "command").iterdir())
+    assert "figures" not in files
+    for name in files:
+        if name.endswith(".csv"):
+            assert (tmp_path / "verb" / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
+    for folder in ("verb", "command"):
+        loaded = lb.EvaluateResult.load(tmp_path / folder)
+        same_tables(made.tables, loaded.tables)
+        same_tables({"scores": made.scores}, {"scores": loaded.scores})
+        apart = ("seconds", "written")
+        assert {**made.record, **dict.fromkeys(apart)} == {**loaded.record, **dict.fromkeys(apart)}
+        assert loaded.notes == made.notes
+    assert made.record["format"] == 2
+
+
+def test_targets_from_python(data: Path, vectors: Path) -> None:
+    table = lb.StaticVectors.load(vectors)
+    named = lb.evaluation.TableTarget(table, name="mine")
+    encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
+    result = lb.evaluate([table, table, named, vectors, encoder], tasks="rg-65", data=data, draws=5)
+    assert result.scores["target"] == ["vectors", "vectors 2", "mine", "made.vec", "mini-bert"]
+    values = result.scores["value"]
+    assert values[0] == values[1] == values[2] == values[3] != values[4]
+    shown = result.to_pandas()
+    assert list(shown.columns[:4]) == ["task", "target", "metric", "value"]
+    assert len(shown) == 5
+    assert "made.vec" in result._repr_html_()
+    assert len(result.scored[0][1]) == 5
+    assert set(result.comparisons["other"]) == {"vectors"}
+    assert set(result.items["task"]) == {"rg-65"}
+    with pytest.raises(UsageError) as caught:
+        lb.evaluate([3], tasks="rg-65", data=data)
+    assert (caught.value.code, caught.value.parameter) == ("no_target", "targets")
+    with pytest.raises(UsageError) as caught:
+        lb.evaluate(table, tasks="rg-65")
+    assert (caught.value.code, caught.value.parameter) == ("required", "data")
+    with pytest.raises(UsageError) as caught:
+        lb.evaluate(table, tasks="rg-65", data=data, units="pieces")
+    assert (caught.value.code, caught.value.parameter) == ("no_effect", "units")
+    with pytest.raises(UsageError) as caught:
+        lb.evaluate(table, task="rg-65", data=data)
+    assert (caught.value.code, caught.value.parameter) == ("unknown_parameter", "task")

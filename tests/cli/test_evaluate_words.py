@@ -11,6 +11,7 @@ import pytest
 
 import limbeck as lb
 from limbeck.cli import main
+from limbeck.errors import UsageError
 from limbeck.evaluation import FIVE, compare_means, evaluate, evaluate_words, tasks, word_tasks
 from limbeck.tables import read_csv
 
@@ -110,23 +111,24 @@ def test_policies(run: Run, data: Path, files: list[Path], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "code", "parameter"),
     [
-        (["--tasks", "wordsim", "--vocabulary", 10], "--vocabulary is about analogies"),
-        (["--tasks", "wordsim", "--analogy", "mul"], "--analogy is about analogies"),
-        (["--tasks", "analogy", "--analogy", "cos"], "--analogy must be one of add, mul"),
-        (["--tasks", "analogy", "--preset", "wab"], "did you mean 'web'"),
-        (["--tasks", "analogy", "--preset", "web", "--oov", "drop"], "--preset web says what --oov would"),
-        (["--tasks", "analogy", "--oov", "wrong"], "--oov must be one of drop"),
-        (["--tasks", "analogy", "--case", "upper"], "--case must be one of either"),
-        (["--tasks", "analogy", "--oov", "fallback"], "--oov fallback needs a file of vectors"),
-        (["--tasks", "analogy", "--fallback", "other.vec"], "--fallback is for --oov fallback"),
+        (["--tasks", "wordsim", "--vocabulary", 10], "no_effect", "vocabulary"),
+        (["--tasks", "wordsim", "--analogy", "mul"], "no_effect", "analogy"),
+        (["--tasks", "analogy", "--analogy", "cos"], "unknown_choice", "analogy"),
+        (["--tasks", "analogy", "--preset", "wab"], "unknown_choice", "preset"),
+        (["--tasks", "analogy", "--preset", "web", "--oov", "drop"], "two_policies", "oov"),
+        (["--tasks", "analogy", "--oov", "wrong"], "unknown_choice", "oov"),
+        (["--tasks", "analogy", "--case", "upper"], "unknown_choice", "case"),
+        (["--tasks", "analogy", "--oov", "fallback"], "needs_fallback", "oov"),
+        (["--tasks", "analogy", "--fallback", "other.vec"], "no_effect", "fallback"),
     ],
 )
-def test_refused(run: Run, data: Path, files: list[Path], options: list[Any], message: str) -> None:
-    status, _, told = run(files[0], "--data", data, *options)
-    assert status == 2
-    assert message in told
+def test_refused(run: Run, data: Path, files: list[Path], options: list[Any], code: str, parameter: str) -> None:
+    assert run(files[0], "--data", data, *options)[0] == 2
+    with pytest.raises(UsageError) as caught:
+        main(["evaluate", str(files[0]), "--data", str(data), *map(str, options), "--debug"])
+    assert (caught.value.code, caught.value.parameter) == (code, parameter)
 
 
 @pytest.mark.parametrize("task", ["wordsim", "analogy"])

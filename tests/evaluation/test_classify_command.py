@@ -10,6 +10,7 @@ import pytest
 
 from limbeck import StaticVectors, repairs
 from limbeck.cli import main
+from limbeck.errors import UsageError
 
 HEAD = "index\tsentence1\tsentence2\tlabel\n"
 
@@ -62,7 +63,7 @@ def test_all_that_is_written(data, tmp_path, capsys):
     assert float(compared[1]["difference"]) == pytest.approx(float(rows[2]["difference"]))
     assert not (out / "scores.csv").exists()
     told = json.loads((out / "run.json").read_text(encoding="utf-8"))
-    assert told["settings"]["max_train"] == 40
+    assert told["options"]["max_train"] == 40
     printed = capsys.readouterr().out
     assert "mini-bert + cluster" in printed
     assert "3 comparisons; the 1 between others is in comparisons.csv" in " ".join(printed.split())
@@ -164,21 +165,28 @@ def test_a_table_of_vectors(data, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "message", "status"),
+    ("options", "code", "parameter"),
     [
-        (["--features", "means"], "--features must be one of mean, flattened; got 'means', did you mean 'mean'?", 2),
-        (["--length", "20"], "--length is about flattened features", 2),
-        (["--oov", "mean"], "--oov is of use to a model for", 2),
-        (["--split", "train"], "--split must be one of dev, test", 2),
-        (["--split", "test"], "split of rte must be one of dev; got 'test'", 2),
-        (["--learning-rate", "0"], "--learning-rate must be above 0", 2),
-        (["--tasks", "cola"], "the task cola needs all of its 2 files", 1),
-        (["--tasks", "rtee"], "did you mean 'rte'?", 2),
+        (["--features", "means"], "unknown_choice", "features"),
+        (["--length", "20"], "no_effect", "length"),
+        (["--oov", "mean"], "no_effect", "oov"),
+        (["--embeddings", "tuned"], "no_effect", "embeddings"),
+        (["--split", "train"], "unknown_choice", "split"),
+        (["--split", "test"], "unknown_choice", "split of rte"),
+        (["--learning-rate", "0"], "out_of_range", "learning_rate"),
+        (["--learning-rate", "1e-3,1e-4"], "several_rates", "learning_rate"),
+        (["--tasks", "rtee"], "unknown_choice", "tasks"),
     ],
 )
-def test_what_is_wrong_is_one_line(data, capsys, options, message, status):
+def test_what_is_wrong_is_one_line(data, capsys, options, code, parameter):
     given = ["evaluate", "mini-bert", "--tasks", "rte", "--data", str(data), "--quiet", *options]
-    assert main(given) == status
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    assert main(given) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(UsageError) as caught:
+        main([*given, "--debug"])
+    assert (caught.value.code, caught.value.parameter) == (code, parameter)
+
+
+def test_a_task_without_its_files_is_told(data, capsys):
+    assert main(["evaluate", "mini-bert", "--tasks", "cola", "--data", str(data), "--quiet"]) == 1
+    assert "the task cola needs all of its 2 files" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 
 from limbeck.cli import main
 from limbeck.encoders import TableEncoder
-from limbeck.errors import InputError
+from limbeck.errors import InputError, UsageError
 from limbeck.evaluation.classifying import ClassifySet, Examples, classify, classify_tasks
 from limbeck.evaluation.classifying.catalogue import SENTENCES, find_some, load_table
 from limbeck.evaluation.classifying.result import mean_over_tasks
@@ -276,20 +276,24 @@ def test_a_transductive_repair_of_a_file_keeps_the_convolution(tmp_path, files):
 
 
 @pytest.mark.parametrize(
-    ("options", "message", "status"),
+    ("options", "code", "parameter"),
     [
-        (["--classifier", "tree"], "--classifier must be one of auto, mlp, cnn", 2),
-        (["--embeddings", "warm"], "--embeddings must be one of frozen, tuned", 2),
-        (["--classifier", "mlp", "--embeddings", "tuned"], "--embeddings is about a convolution", 2),
-        (["--classifier", "mlp", "--oov", "mean"], "--oov is not heeded by --classifier mlp", 2),
-        (["--learning-rate", "1e-3,x"], "--learning-rate must be above 0, one number or several", 2),
-        (["--weighting", "sif"], "--weighting is about texts", 2),
+        (["--classifier", "tree"], "unknown_choice", "classifier"),
+        (["--embeddings", "warm"], "unknown_choice", "embeddings"),
+        (["--classifier", "mlp", "--embeddings", "tuned"], "no_effect", "embeddings"),
+        (["--classifier", "cnn", "--hidden", "5"], "no_effect", "hidden"),
+        (["--classifier", "mlp", "--oov", "mean"], "no_effect", "oov"),
+        (["--learning-rate", "1e-3,x"], "wrong_type", "learning_rate"),
+        (["--weighting", "sif"], "no_effect", "weighting"),
     ],
 )
-def test_refusals(tmp_path, files, capsys, options, message, status):
+def test_refusals(tmp_path, files, capsys, options, code, parameter):
     data = put_cr(tmp_path / "data")
-    assert main(["evaluate", files[0], "--tasks", "cr", "--data", str(data), *QUICK, *options]) == status
-    assert message in capsys.readouterr().err
+    given = ["evaluate", files[0], "--tasks", "cr", "--data", str(data), *QUICK, *options]
+    assert main(given) == 2
+    with pytest.raises(UsageError) as caught:
+        main([*given, "--debug"])
+    assert (caught.value.code, caught.value.parameter) == (code, parameter)
 
 
 def test_a_convolution_of_a_model_is_refused(tmp_path, capsys):

@@ -10,7 +10,7 @@ from scipy import stats
 
 from limbeck.errors import UsageError
 from limbeck.evaluation import FIVE, Pairs, compare_means, evaluate, mean_score
-from limbeck.evaluation.mean_score import means_of_five
+from limbeck.evaluation.means import means_of_five
 
 
 def scored(noise: float, *, sizes=(40, 300), seed: int = 0, drop: int = 0, name: str = "t"):

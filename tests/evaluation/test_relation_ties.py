@@ -11,7 +11,7 @@ import pytest
 
 from limbeck import StaticVectors
 from limbeck.evaluation import Relation, Relations, evaluate_words, word_tasks
-from limbeck.evaluation.correlation import level
+from limbeck.evaluation.correlations import level
 from limbeck.evaluation.semeval2012 import rate_relations
 from limbeck.evaluation.web import as_loaded
 from limbeck.evaluation.word_vectors import WordTable

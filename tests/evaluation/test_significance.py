@@ -17,7 +17,7 @@ from limbeck.evaluation import (
     paired_permutation,
     significance,
 )
-from limbeck.evaluation.correlation import ranks
+from limbeck.evaluation.correlations import ranks
 from limbeck.seeds import generator_for
 
 ORACLE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}

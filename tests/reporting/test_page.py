@@ -235,7 +235,7 @@ def test_findings_scores_and_probes_are_those_of_their_files(tmp_path: Path) -> 
     (folder / "findings.json").write_text(json.dumps(told))
     scored = tmp_path / "scored"
     scored.mkdir()
-    (scored / "run.json").write_text(json.dumps({"command": "evaluate", "settings": {"metric": "pearson"}}))
+    (scored / "run.json").write_text(json.dumps({"command": "evaluate", "options": {"metric": "pearson"}}))
     columns: dict[str, list[Any]] = {
         "target": ["a", "a", "b", "b", "b"],
         "task": ["t"] * 5,
@@ -555,7 +555,7 @@ def test_no_two_runs_have_one_name_whatever_their_kinds(write_run: Writer, tmp_p
 def test_a_card_tells_model_and_data_and_each_fact_once(tmp_path: Path) -> None:
     accounts: dict[str, dict[str, Any]] = {
         "repair": {"name": "m", "method": "center", "settings": {"method": "center"}, "source": {"encoder": "x/bert"}},
-        "evaluate": {"settings": {"method": ["center", "whiten"]}, "targets": [{"name": "bert"}, {"name": "bert"}]},
+        "evaluate": {"options": {"method": ["center", "whiten"]}, "targets": [{"name": "bert"}, {"name": "bert"}]},
         "probe": {"model": "bert", "facts": {"data": {"paths": ["/home/me/labels.jsonl"]}}},
         "distill": {"teacher": {"name": "gpt2"}, "text": {"paths": ["/home/me/a.txt", "/home/me/b.txt"]}},
         "analyze": {"asked": {"what": "tense", "model": ["bert", "gpt2"], "corpus": ["/home/me/text.txt"]}},

@@ -15,7 +15,7 @@ from limbeck.analysis.reading import EVERY, read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
 from limbeck.analysis.spaces import BASELINE, Settings, Space, check_rows, fit_spaces
 from limbeck.errors import LimbeckError
-from limbeck.evaluation.correlation import ranks
+from limbeck.evaluation.correlations import ranks
 from limbeck.measures.intervals import QUANTILES, REPLICATES
 from limbeck.seeds import generator_for
 from limbeck.stream import Source, survey

@@ -17,7 +17,6 @@ from limbeck.cli import (
     compare,
     distill,
     encode,
-    evaluate,
     finetune,
     merge,
     plan,
@@ -47,7 +46,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (encode, repair, distill, evaluate, analyze, probe, finetune, plan, run, merge, compare, reproduce)
+COMMANDS = (encode, repair, distill, analyze, probe, finetune, plan, run, merge, compare, reproduce)
 
 EPILOG = """\
 examples:
@@ -182,7 +181,7 @@ def _refused(typed: Sequence[str]) -> int:
 
 def _writes(options: argparse.Namespace) -> bool:
     """Whether the result is in files, so that with --quiet nothing need be printed."""
-    if options.command in ("evaluate", "compare"):
+    if options.command == "compare":
         return options.out is not None
     return not getattr(options, "dry_run", False)
 

@@ -11,10 +11,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limbeck.cli.methods import METHODS_TOLD
 from limbeck.cli.options import add_corpus_options, add_model_options, count, positive, source_options
 from limbeck.cli.running import opened
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
+from limbeck.runs.repairing.naming import REPAIR_NAMES
 
 if TYPE_CHECKING:
     from limbeck.analysis import Analysis, Settings
@@ -51,7 +51,7 @@ Each is shown before repair (baseline), after removal of the dominant directions
 cluster (cluster), with the paper's numbers of components and clusters for the kind of model, made smaller where a space
 has few dimensions; --method and --repair name others. The last layer is looked at unless --layers names others.
 
-{METHODS_TOLD}
+{REPAIR_NAMES}
 DIR then holds tables (CSV), claims.csv (held, not held, too close to call, cannot be shown), figures/ and run.json.
 
 examples:
@@ -304,9 +304,9 @@ def settings_of(options: argparse.Namespace, model: str, fingerprint: object, ab
 
 def note_other_units(path: str, about: Mapping[str, Any]) -> None:
     """Say where a repair was fitted on words and pieces are looked at, or the other way round."""
-    from limbeck.cli.evaluate_inputs import units_told
+    from limbeck.repairs.folders import units_of
 
-    was, now = units_told(path).get("units"), about.get("encoder_settings", about).get("units")
+    was, now = units_of(path).get("units"), about.get("encoder_settings", about).get("units")
     if None not in (was, now) and was != now:
         print(
             f"limbeck: note: {path} was fitted on {was}, and {now} are looked at: fit one with --units {now}",

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from limbeck.cli.analyze import UNITS as ANALYSES
-from limbeck.cli.evaluate import UNITS as AVERAGED
 from limbeck.cli.options import UNITS
 from limbeck.cli.program import command_named, options_for
 from limbeck.encoders.miniatures import MINIATURES
+from limbeck.evaluation.settings import task_names
 from limbeck.papers import PAPERS
 from limbeck.settings import Option
 
@@ -38,24 +38,6 @@ class Names:
 NOTHING = Names(())
 
 
-def evaluation_tasks() -> list[str]:
-    """Groups of tasks, and tasks, of `limbeck evaluate`."""
-    from limbeck.evaluation.catalogue import load_table
-    from limbeck.evaluation.classifying.catalogue import all_tasks
-    from limbeck.evaluation.task import KINDS
-    from limbeck.evaluation.word_task import WORD_KINDS, load_word_table
-
-    groups = [*KINDS, *WORD_KINDS, "classify", "classify-sentences"]
-    return [*groups, *load_table(), *load_word_table(), *all_tasks()]
-
-
-def similarity_tasks() -> list[str]:
-    """What repairs can be tuned on."""
-    from limbeck.evaluation.catalogue import load_table
-
-    return [name for name, layouts in load_table().items() if layouts[0].kind == "sts"]
-
-
 def training_tasks() -> list[str]:
     """What `limbeck finetune` trains on."""
     from limbeck.evaluation.classifying.catalogue import all_tasks
@@ -75,10 +57,7 @@ CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu",
 
 #: an option that means the same in every command that has it
 OPTIONS: dict[str, Names] = {
-    "--aggregation": Names(("pooled", "mean", "weighted")),
-    "--analogy": Names(("add", "mul")),
     "--cells": Names(("sentence", "prose")),
-    "--classifier": Names(("cnn", "mlp")),
     "--column": Names(("upos", "xpos", "deprel")),
     "--compare": Names(("average", "bag", "random", "none"), between=","),
     "--control": Names(("majority", "random-labels", "random-weights", "description-length", "none"), between=","),
@@ -86,30 +65,23 @@ OPTIONS: dict[str, Names] = {
     "--count-in": TEXTS,
     "--device": Names(("auto", "cpu", "cuda", "mps")),
     "--dtype": Names(("float32", "bfloat16", "float16")),
-    "--embeddings": Names(("frozen", "tuned")),
     "--engine": Names(("local", "ray")),
     "--existing": Names(("fail", "resume", "replace")),
-    "--features": Names(("mean", "flattened")),
     "--format": Names(CORPUS_FORMATS),
     "--layers": Names(("all", "table")),
-    "--missing": Names(("zero", "drop")),
     "--model": MODELS,
     "--not-tuned": MODELS,
-    "--oov": Names(("drop", "mean", "zero", "fallback")),
     "--over-contexts": Names(("mean", "min", "max")),
     "--paragraphs": Names(("lines", "blocks")),
     "--pooling": Names(("mean", "first", "last", "sum", "max", "min")),
     "--preset": Names(("corrected", "paper", "released")),
     "--probe": Names(("mlp", "linear"), between=","),
-    "--scale": Names(("as-is", "rms")),
     "--sentence-piece": Names(("auto", "first", "last", "mean")),
-    "--split": Names(("dev", "test")),
     "--stack": Names(("encoder", "decoder")),
     "--start": Names((*DISTILLATIONS, "none")),
     "--task": Names(training_tasks),
-    "--tasks": Names(evaluation_tasks, between=","),
+    "--tasks": Names(task_names, between=","),
     "--text-unit": Names(("sentence", "paragraph", "document")),
-    "--tune-on": Names(similarity_tasks),
     "--units": Names(UNITS),
     "--unseen": Names(("frame", "pieces", "alone", "drop")),
     "--weights": Names(("uniform", "frequency")),
@@ -128,13 +100,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
     ("distill", "--repair"): Names(REPAIRS, between="+", files=True),
     ("distill", "--weighting"): Names(("none", "sif")),
     ("encode", "--keep"): Names(("float16", "float32")),
-    ("evaluate", "--case"): Names(("either", "keep", "lower")),
-    ("evaluate", "--existing"): FAIL_OR_REPLACE,
-    ("evaluate", "--method"): Names(REPAIRS, between="+"),
-    ("evaluate", "--metric"): Names(("spearman", "pearson")),
-    ("evaluate", "--preset"): Names(("web",)),
-    ("evaluate", "--units"): Names(AVERAGED),
-    ("evaluate", "--weighting"): Names(("mean", "sif")),
     ("merge", "--existing"): FAIL_OR_REPLACE,
     ("probe", "--data"): TEXTS,
     ("probe", "--format"): Names(("auto", "jsonl", "semcor", "conllu", "wikipse")),
@@ -145,7 +110,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
 #: what a command's arguments can be, where they are names
 ARGUMENTS: dict[str, Names] = {
     "analyze": Names(tuple(ANALYSES)),
-    "evaluate": MODELS,
     "plan": Names(("measure", "encode", "repair", "distill", "probe")),
     "reproduce": Names(tuple(PAPERS)),
 }
@@ -163,4 +127,4 @@ def names_for(command: str, flag: str) -> Names | None:
 
 def names_of(one: Option) -> Names:
     """The same of an option that settings declare."""
-    return Names(one.choices or one.suggestions, one.separator, one.files)
+    return Names(one.choices or one.suggestions, one.between or one.separator, one.files)

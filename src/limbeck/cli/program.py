@@ -93,7 +93,7 @@ def parser_for(command: type[Command]) -> Parser:
     arguments = "".join(f" {one.flag}{' ...' * one.several}" for one in options if one.positional)
     parser = Parser(
         f"limbeck {command.command}",
-        {one.flag: one for one in options if not one.positional},
+        {flag: one for one in options if not one.positional for flag in (one.flag, *one.aliases)},
         usage=f"limbeck {command.command}{arguments} [options]",
         description=description,
         add_help=False,
@@ -128,12 +128,14 @@ def _add(group: argparse._ActionsContainer, one: Option, default: Any = argparse
     many = one.several and not one.separator and not one.repeat
     if one.paths or many:
         common["nargs"] = "+"
+    if many and not one.positional:
+        common["action"] = "extend"
     if one.positional:  # that it is needed is seen later, so that a mistyped option is told first
         group.add_argument(one.name, **{**common, "default": None, "nargs": "*" if many or one.paths else "?"})
     elif one.repeat:
         group.add_argument(one.flag, dest=one.name, action="append", **common)
     else:
-        group.add_argument(one.flag, dest=one.name, **common)
+        group.add_argument(one.flag, *one.aliases, dest=one.name, **common)
 
 
 def read_command(command: type[C], words: Sequence[str]) -> tuple[C, TerminalSettings]:
@@ -160,7 +162,7 @@ ORDER = (
     "compare", "reproduce", "report", "serve", "convert", "models", "demo", "doctor", "completion",
 )  # fmt: skip
 #: commands with a run folder that are read off their settings
-FROM_SETTINGS = ("measure",)
+FROM_SETTINGS = ("measure", "evaluate")
 _registered: dict[str, type[Command]] = {}
 
 

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from limbeck.cli.methods import METHODS_TOLD
 from limbeck.cli.options import (
     add_corpus_options,
     add_model_options,
@@ -23,13 +22,14 @@ from limbeck.cli.options import (
 from limbeck.cli.output import console as make_console
 from limbeck.cli.running import opened, started
 from limbeck.runs.measure import MeasureSettings, SentenceSettings
+from limbeck.runs.repairing.naming import REPAIR_NAMES
 
 if TYPE_CHECKING:
     from limbeck.runs.repair import Repaired, RepairSettings, Subject
     from limbeck.stream import Plan
 
 EPILOG = f"""\
-{METHODS_TOLD}
+{REPAIR_NAMES}
 DIR then holds repairs/LAYER.safetensors, before/ and after/ (each a run folder of `limbeck measure`), local.csv
 (isotropy by number of clusters), space.csv and space.parquet (first components and word frequency), run.json, figures/
 and state/; of static vectors also vectors/, the file repaired.

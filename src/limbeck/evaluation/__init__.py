@@ -3,7 +3,7 @@
 found = limbeck.evaluation.tasks("data")
 score = limbeck.evaluation.evaluate(found["simlex-999"], vectors)
 
-Names that need torch load on first use.
+Names load on first use, so that the settings of an evaluation need neither numpy nor torch.
 """
 
 from __future__ import annotations
@@ -11,54 +11,95 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from limbeck.evaluation.catalogue import tasks
-from limbeck.evaluation.classifying import (
-    Classified,
-    ClassifySet,
-    ClassifyTask,
-    Examples,
-    classify,
-    classify_table,
-    classify_tasks,
-    convolve,
-    epoch_table,
-    published_repairs,
-)
-from limbeck.evaluation.correlation import correlation, cosines
-from limbeck.evaluation.evaluation import compare, compare_all, evaluate
-from limbeck.evaluation.item_score import ItemScore, compare_items
-from limbeck.evaluation.mean_score import FIVE, MeanScore, compare_means, mean_score
-from limbeck.evaluation.score import Estimate, Score, table
-from limbeck.evaluation.significance import (
-    Comparison,
-    bootstrap_interval,
-    fisher_interval,
-    holm,
-    paired_bootstrap,
-    paired_permutation,
-)
-from limbeck.evaluation.sts import sentence_similarities
-from limbeck.evaluation.task import File, Pairs, Task
-from limbeck.evaluation.word_task import Categories, Questions, Relation, Relations, WordTask, word_tasks
-from limbeck.evaluation.wordsim import word_similarities
-
 if TYPE_CHECKING:
+    from limbeck.evaluation.catalogue import tasks
+    from limbeck.evaluation.classifying import (
+        Classified,
+        ClassifySet,
+        ClassifyTask,
+        Examples,
+        classify,
+        classify_table,
+        classify_tasks,
+        convolve,
+        epoch_table,
+        published_repairs,
+    )
+    from limbeck.evaluation.correlations import correlation, cosines
     from limbeck.evaluation.enhanced import enhancement, enhancement_table
+    from limbeck.evaluation.evaluation import compare, compare_all, evaluate
+    from limbeck.evaluation.item_score import ItemScore, compare_items
+    from limbeck.evaluation.means import FIVE, MeanScore, compare_means, mean_score
+    from limbeck.evaluation.score import Estimate, Score, table
+    from limbeck.evaluation.significance import (
+        Comparison,
+        bootstrap_interval,
+        fisher_interval,
+        holm,
+        paired_bootstrap,
+        paired_permutation,
+    )
+    from limbeck.evaluation.sts import sentence_similarities
     from limbeck.evaluation.sweeping import sweep
     from limbeck.evaluation.targets import ModelTarget, TableTarget
+    from limbeck.evaluation.task import File, Pairs, Task
     from limbeck.evaluation.tuning import Tuning, tune
     from limbeck.evaluation.word_suite import evaluate_words
+    from limbeck.evaluation.word_task import Categories, Questions, Relation, Relations, WordTask, word_tasks
+    from limbeck.evaluation.wordsim import word_similarities
 
 #: public name -> module
-_LATER = {
+_PLACES = {
+    "FIVE": "means",
+    "Categories": "word_task",
+    "Classified": "classifying",
+    "ClassifySet": "classifying",
+    "ClassifyTask": "classifying",
+    "Comparison": "significance",
+    "Estimate": "score",
+    "Examples": "classifying",
+    "File": "task",
+    "ItemScore": "item_score",
+    "MeanScore": "means",
     "ModelTarget": "targets",
+    "Pairs": "task",
+    "Questions": "word_task",
+    "Relation": "word_task",
+    "Relations": "word_task",
+    "Score": "score",
     "TableTarget": "targets",
+    "Task": "task",
     "Tuning": "tuning",
+    "WordTask": "word_task",
+    "bootstrap_interval": "significance",
+    "classify": "classifying",
+    "classify_table": "classifying",
+    "classify_tasks": "classifying",
+    "compare": "evaluation",
+    "compare_all": "evaluation",
+    "compare_items": "item_score",
+    "compare_means": "means",
+    "convolve": "classifying",
+    "correlation": "correlations",
+    "cosines": "correlations",
     "enhancement": "enhanced",
     "enhancement_table": "enhanced",
+    "epoch_table": "classifying",
+    "evaluate": "evaluation",
     "evaluate_words": "word_suite",
+    "fisher_interval": "significance",
+    "holm": "significance",
+    "mean_score": "means",
+    "paired_bootstrap": "significance",
+    "paired_permutation": "significance",
+    "published_repairs": "classifying",
+    "sentence_similarities": "sts",
     "sweep": "sweeping",
+    "table": "score",
+    "tasks": "catalogue",
     "tune": "tuning",
+    "word_similarities": "wordsim",
+    "word_tasks": "word_task",
 }
 
 __all__ = [
@@ -116,6 +157,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _PLACES:
         raise AttributeError(f"module 'limbeck.evaluation' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"limbeck.evaluation.{_LATER[name]}"), name)
+    return getattr(importlib.import_module(f"limbeck.evaluation.{_PLACES[name]}"), name)

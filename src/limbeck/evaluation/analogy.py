@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
-from limbeck.evaluation.analogy_search import METHODS, Method, answered
+from limbeck.evaluation.analogy_search import METHODS, answered
 from limbeck.evaluation.item_score import Outcomes
+from limbeck.evaluation.settings import AnalogyMethod
 from limbeck.evaluation.word_task import Questions
 from limbeck.evaluation.wordsim import Fallback, ask
 from limbeck.vectors.finding import Case
@@ -19,7 +20,7 @@ from limbeck.vectors.sentences import spellings
 
 Floats = NDArray[np.float32]
 AnalogyOutOfVocabulary = Literal["wrong", "drop", "mean", "zero", "fallback"]
-METRIC: dict[Method, str] = {"add": "3CosAdd", "mul": "3CosMul"}  #: what tables call accuracy by each
+METRIC: dict[AnalogyMethod, str] = {"add": "3CosAdd", "mul": "3CosMul"}  #: what tables call accuracy by each
 MISSING = "a word of the question has no vector"
 
 
@@ -28,7 +29,7 @@ def solve_analogies(
     words: Sequence[str],
     matrix: Floats,
     *,
-    method: Method = "add",
+    method: AnalogyMethod = "add",
     oov: AnalogyOutOfVocabulary = "wrong",
     case: Case = "either",
     fallback: Fallback | None = None,

@@ -15,20 +15,21 @@ word has been found for is done. The result is that of looking at every word.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-Method = Literal["add", "mul"]
-METHODS: tuple[Method, ...] = get_args(Method)
+from limbeck.evaluation.settings import AnalogyMethod
+
+METHODS: tuple[AnalogyMethod, ...] = get_args(AnalogyMethod)
 EPSILON = 1e-3  #: of 3CosMul, as published
 BLOCK = 8192  #: words of the vocabulary at a time
 STRIP = 64  #: words that are passed over together
 LOOKS = 1 << 17  #: strips looked at together
 #: scores in float32 that differ by less are computed again in float64; logarithms magnify rounding, most by a's 1 / ε
-NEAR: dict[Method, float] = {"add": 2e-6, "mul": 2e-4}
+NEAR: dict[AnalogyMethod, float] = {"add": 2e-6, "mul": 2e-4}
 EQUAL = 1e-12  #: and are equal if they differ by less than this
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -41,9 +42,9 @@ def answered(
     answers: Ints,
     excluded: Ints,
     *,
-    methods: tuple[Method, ...] = METHODS,
+    methods: tuple[AnalogyMethod, ...] = METHODS,
     device: str | torch.device | None = None,
-) -> dict[Method, NDArray[np.bool_]]:
+) -> dict[AnalogyMethod, NDArray[np.bool_]]:
     """Of each question whether no word of the vocabulary answers it better than the right one, by each method.
 
     vocabulary  (words, d) of any length; rows that are zero have no cosine and never answer
@@ -121,7 +122,7 @@ def _worth(
         yield some[number], strip
 
 
-def _exact(own: torch.Tensor, abc: torch.Tensor, found: torch.Tensor, method: Method) -> torch.Tensor:
+def _exact(own: torch.Tensor, abc: torch.Tensor, found: torch.Tensor, method: AnalogyMethod) -> torch.Tensor:
     """Scores (n,) in float64 of one word (n, d) for each of some questions (n, 3)."""
     unit = torch.nn.functional.normalize(found.double(), dim=1)
     plus, minus = _terms((own[abc].double() * unit.unsqueeze(1)).sum(dim=2), method)
@@ -143,7 +144,7 @@ def _cosines(words: torch.Tensor, block: torch.Tensor) -> torch.Tensor:
     return cosines
 
 
-def _terms(cosines: torch.Tensor, method: Method) -> tuple[torch.Tensor, torch.Tensor]:
+def _terms(cosines: torch.Tensor, method: AnalogyMethod) -> tuple[torch.Tensor, torch.Tensor]:
     """What b and c add and what a takes away: cosines, or logarithms of shifted ones; −inf for words without any."""
     if method == "add":
         return torch.nan_to_num(cosines, nan=-torch.inf), torch.nan_to_num(cosines, nan=0.0)

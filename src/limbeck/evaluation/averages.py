@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from limbeck.evaluation.catalogue import load_table
-from limbeck.evaluation.mean_score import FEWEST
+from limbeck.evaluation.means import FEWEST
 from limbeck.evaluation.word_task import load_word_table
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from limbeck.evaluation.correlation import Metric
 from limbeck.evaluation.rows import TextRows, is_fitted, repaired
 from limbeck.evaluation.score import Score
 from limbeck.evaluation.scoring import score_of
+from limbeck.evaluation.settings import Aggregation, Metric
 from limbeck.evaluation.significance import DRAWS
-from limbeck.evaluation.sts import Aggregation, sentence_similarities
+from limbeck.evaluation.sts import sentence_similarities
 from limbeck.evaluation.sweeping import different_texts
 from limbeck.evaluation.targets import Target, repair_for
 from limbeck.evaluation.task import Pairs, Task

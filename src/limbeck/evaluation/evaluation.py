@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
 from limbeck.evaluation import significance
-from limbeck.evaluation.correlation import Metric, correlation
+from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.score import Score
 from limbeck.evaluation.scoring import check_choices, score_of
+from limbeck.evaluation.settings import Aggregation, Metric, Missing, OutOfVocabulary
 from limbeck.evaluation.significance import DRAWS, Comparison, Test
-from limbeck.evaluation.sts import Aggregation, Missing, combine, sentence_similarities
+from limbeck.evaluation.sts import combine, sentence_similarities
 from limbeck.evaluation.task import Pairs, Task
-from limbeck.evaluation.wordsim import Fallback, OutOfVocabulary, word_similarities
+from limbeck.evaluation.wordsim import Fallback, word_similarities
 from limbeck.parameters import takes
 from limbeck.vectors.finding import Case
 
@@ -60,7 +61,7 @@ def evaluate(
     known = None
     if pairs.kind != "wordsim" and hasattr(target, "encode") and hasattr(target, "named_modules"):
         target = target.encode  # of a SentenceTransformer, whose vectors of texts these are
-    if _is_loaded(target):
+    if is_loaded(target):
         from limbeck.encoders import load_encoder  # torch loads with it
 
         target = load_encoder(target, layers="-1", units="pieces")
@@ -88,7 +89,7 @@ def evaluate(
     return score_of(pairs, found, name=name, **wanted)
 
 
-def _is_loaded(target: Any) -> bool:
+def is_loaded(target: Any) -> bool:
     """Whether this is a model of transformers, with or without its tokenizer."""
     first = target[0] if isinstance(target, tuple) and len(target) == 2 else target
     return hasattr(first, "named_modules") and hasattr(first, "config")

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.evaluation.correlation import Metric
-from limbeck.evaluation.sts import Aggregation
+from limbeck.evaluation.settings import Aggregation, Metric
 from limbeck.shown import Tabular
 from limbeck.tables import columns_of
 

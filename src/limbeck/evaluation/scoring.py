@@ -8,11 +8,12 @@ import numpy as np
 
 from limbeck.errors import choose
 from limbeck.evaluation import significance
-from limbeck.evaluation.correlation import METRICS, Metric, correlation
+from limbeck.evaluation.correlations import METRICS, correlation
 from limbeck.evaluation.score import Estimate, Score
+from limbeck.evaluation.settings import Aggregation, Metric
 from limbeck.evaluation.significance import DRAWS
 from limbeck.evaluation.similarities import Similarities
-from limbeck.evaluation.sts import AGGREGATIONS, Aggregation, combine
+from limbeck.evaluation.sts import AGGREGATIONS, combine
 from limbeck.evaluation.task import Pairs
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import choose
-from limbeck.evaluation.correlation import SAME, correlation, level
+from limbeck.evaluation.correlations import SAME, correlation, level
 from limbeck.evaluation.item_score import Mask, Outcomes
 from limbeck.evaluation.word_task import Relation, Relations
 from limbeck.evaluation.word_vectors import WordTable

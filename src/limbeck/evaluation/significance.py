@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
-from limbeck.evaluation.correlation import METRICS, Floats, Metric, checked, correlation, ranks
+from limbeck.evaluation.correlations import METRICS, Floats, checked, correlation, ranks
+from limbeck.evaluation.settings import Metric
 from limbeck.seeds import generator_for
 
 DRAWS = 1000

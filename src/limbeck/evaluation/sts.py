@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError, choose
-from limbeck.evaluation.correlation import cosines
+from limbeck.evaluation.correlations import cosines
+from limbeck.evaluation.settings import Aggregation, Missing
 from limbeck.evaluation.similarities import Similarities
 from limbeck.parameters import takes
 from limbeck.real import real_array, refuse_unreal
 
-Aggregation = Literal["pooled", "mean", "weighted"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
-Missing = Literal["zero", "drop"]
 TextVectors = Callable[[list[str]], Any] | Sequence[Any]
 ZERO = "a text's vector is zero"
 

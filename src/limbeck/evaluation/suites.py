@@ -6,23 +6,22 @@ A new kind is one more entry of SUITES. Its scores need what the command shows o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from limbeck.errors import choose
 from limbeck.evaluation.catalogue import find_some, load_table
 from limbeck.evaluation.classifying import suite as classifying
-from limbeck.evaluation.correlation import Metric
 from limbeck.evaluation.evaluation import compare
 from limbeck.evaluation.item_score import compare_items
-from limbeck.evaluation.mean_score import compare_means, means_of_five
+from limbeck.evaluation.means import compare_means, means_of_five
 from limbeck.evaluation.score import Score, table
-from limbeck.evaluation.significance import DRAWS, Comparison
-from limbeck.evaluation.sts import Aggregation, Missing
+from limbeck.evaluation.settings import EvaluationSettings, ScoreSettings
+from limbeck.evaluation.significance import Comparison
 from limbeck.evaluation.sweeping import sweep
 from limbeck.evaluation.targets import Target
-from limbeck.evaluation.word_suite import WordWishes, word_scores
+from limbeck.evaluation.word_suite import word_scores
 from limbeck.evaluation.word_task import WORD_KINDS, WordKind, find_word_tasks, load_word_table
 from limbeck.tables import Columns
 
@@ -57,18 +56,18 @@ class Scored(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """How scores are to be made; a kind of task takes what concerns it."""
+class Scoring(Protocol):
+    """How a kind of task scores a target on one of them: each layer, after each of the repairs, which have names."""
 
-    metric: Metric | None = None
-    aggregation: Aggregation = "pooled"
-    missing: Missing = "zero"
-    draws: int = DRAWS
-    seed: int = 0
-    progress: bool = False
-    classify: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of `limbeck.evaluation.classify`
-    words: WordWishes = field(default_factory=WordWishes)
+    def __call__(
+        self,
+        task: Any,
+        target: Target,
+        repairs: Mapping[str, Any],
+        settings: EvaluationSettings,
+        *,
+        progress: bool = False,
+    ) -> Sequence[Scored]: ...
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,8 @@ class Suite:
     names    its tasks, all that are known; `members` of them belong to the group
     find     (folder, needed, others) -> tasks by name: all of `needed`, those of `others` that are there; where one is
              missing that is needed, or all, an InputError that names the files looked for
-    scores   (task, target, repairs by name, wishes) -> a score for each layer and repair
-    compare  how much higher the first of two scores of one task is
+    scores   a score for each layer and repair, see `Scoring`
+    compare  how much higher the first of two scores of one task is, by so many draws of that seed
     tables   files of a run folder, by name: their columns, from all scores
     lacking  what became of items that a score counts as `dropped`, for people
     """
@@ -89,13 +88,19 @@ class Suite:
     names: Callable[[], Sequence[str]]
     members: Callable[[], Sequence[str]]
     find: Callable[[Path, Sequence[str], Sequence[str]], Mapping[str, Any]]
-    scores: Callable[[Any, Target, Mapping[str, Any], Wishes], Sequence[Scored]]
-    compare: Callable[[Any, Any, Wishes], Comparison]
+    scores: Scoring
+    compare: Callable[[Any, Any, ScoreSettings], Comparison]
     tables: Callable[[Sequence[Any]], Mapping[str, Columns]]
     lacking: str = "left out"
 
 
-def find_tasks(data: Path, asked: Sequence[str], *, suites: Sequence[Suite] | None = None) -> list[tuple[Suite, Any]]:
+#: of each task the columns of its table: its target's scores at every layer, after every repair
+Scores = list[tuple[Suite, Sequence[Scored]]]
+
+
+def find_tasks(
+    data: Path, asked: Sequence[str], *, suites: Sequence[Suite] | None = None, option: str = "--tasks"
+) -> list[tuple[Suite, Any]]:
     """The tasks asked for by name or group, with their suites. Of a group those that are there, at least one.
 
     Each comes once, however often it is named. Groups come in the order of SUITES, tasks in that of their tables.
@@ -103,7 +108,7 @@ def find_tasks(data: Path, asked: Sequence[str], *, suites: Sequence[Suite] | No
     suites = SUITES if suites is None else suites
     known = [name for suite in suites for name in [suite.group, *suite.names()]]
     for name in asked:
-        choose(name, known, what="--tasks")
+        choose(name, known, what=option)
     found: dict[str, tuple[Suite, Any]] = {}  # a task that is in two groups belongs to the first
     for suite in suites:
         needed = [name for name in suite.names() if name in asked]
@@ -118,21 +123,24 @@ def _of_kind(kind: str) -> Callable[[], Sequence[str]]:
     return lambda: [name for name, layouts in load_table().items() if layouts[0].kind == kind]
 
 
-def _scores(task: Any, target: Target, repairs: Mapping[str, Any], wishes: Wishes) -> Sequence[Scored]:
+def _scores(
+    task: Any, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings, *, progress: bool = False
+) -> Sequence[Scored]:
+    asked = settings.scores
     return sweep(
         task,
         target,
         repairs=repairs,
-        metric=wishes.metric,
-        aggregation=wishes.aggregation,
-        missing=wishes.missing,
-        draws=wishes.draws,
-        seed=wishes.seed,
+        metric=asked.metric,
+        aggregation=asked.aggregation,
+        missing=settings.texts.missing,
+        draws=asked.draws,
+        seed=asked.seed,
     )
 
 
-def _compare(a: Any, b: Any, wishes: Wishes) -> Comparison:
-    return compare(a, b, draws=wishes.draws, seed=wishes.seed)
+def _compare(a: Any, b: Any, asked: ScoreSettings) -> Comparison:
+    return compare(a, b, draws=asked.draws, seed=asked.seed)
 
 
 def _tables(scores: Sequence[Any]) -> Mapping[str, Columns]:
@@ -143,27 +151,24 @@ def _word_suite(kind: WordKind) -> Suite:
     def names() -> Sequence[str]:
         return [name for name, layouts in load_word_table().items() if layouts[0].kind == kind]
 
-    def scores(task: Any, target: Target, repairs: Mapping[str, Any], wishes: Wishes) -> Sequence[Scored]:
-        return word_scores(task, target, repairs, wishes.words, draws=wishes.draws, seed=wishes.seed)
-
-    def compare(a: Any, b: Any, wishes: Wishes) -> Comparison:
-        return compare_items(a, b, draws=wishes.draws, seed=wishes.seed)
+    def compare(a: Any, b: Any, asked: ScoreSettings) -> Comparison:
+        return compare_items(a, b, draws=asked.draws, seed=asked.seed)
 
     def members() -> Sequence[str]:
         return [name for name in names() if not name.endswith("-all")]  # which hold another task
 
-    return Suite(kind, names, members, find_word_tasks, scores, compare, _tables)
+    return Suite(kind, names, members, find_word_tasks, word_scores, compare, _tables)
 
 
-def averaged(scores: Sequence[tuple[Suite, Sequence[Scored]]], wishes: Wishes) -> list[tuple[Suite, list[Scored]]]:
+def averaged(scores: Scores, asked: ScoreSettings) -> Scores:
     """The mean over the five sets that papers average over, as one more row of the table, where all five are there."""
     found = [score for _, columns in scores for score in columns if isinstance(score, Score)]
-    means: list[Scored] = [*means_of_five(found, draws=wishes.draws, seed=wishes.seed)]
+    means: list[Scored] = [*means_of_five(found, draws=asked.draws, seed=asked.seed)]
 
-    def compare(a: Any, b: Any, wishes: Wishes) -> Comparison:
-        return compare_means(a, b, draws=wishes.draws, seed=wishes.seed)
+    def compare(a: Any, b: Any, asked: ScoreSettings) -> Comparison:
+        return compare_means(a, b, draws=asked.draws, seed=asked.seed)
 
-    def nothing(*_: Any) -> Any:
+    def nothing(*_: Any, **__: Any) -> Any:
         raise NotImplementedError("a mean is made of scores, not of files")
 
     suite = Suite("mean", lambda: (), lambda: (), nothing, nothing, compare, _tables)

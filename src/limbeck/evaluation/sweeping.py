@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.evaluation.correlation import Metric
 from limbeck.evaluation.rows import is_fitted, repaired
 from limbeck.evaluation.score import Score
 from limbeck.evaluation.scoring import check_choices, score_of
+from limbeck.evaluation.settings import Aggregation, Metric, Missing
 from limbeck.evaluation.significance import DRAWS
 from limbeck.evaluation.similarities import Similarities
-from limbeck.evaluation.sts import Aggregation, Missing, sentence_similarities
+from limbeck.evaluation.sts import sentence_similarities
 from limbeck.evaluation.targets import Target, name_of, repair_for
 from limbeck.evaluation.task import Pairs, Task
 from limbeck.evaluation.word_vectors import Setting, word_tables

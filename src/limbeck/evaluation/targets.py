@@ -19,7 +19,8 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.encoders.table import table_fingerprint
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluation.rows import TextRows
-from limbeck.evaluation.wordsim import Fallback, OutOfVocabulary, ask, check_policy, mean_of
+from limbeck.evaluation.settings import OutOfVocabulary
+from limbeck.evaluation.wordsim import Fallback, ask, check_policy, mean_of
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
 from limbeck.vectors.finding import Case

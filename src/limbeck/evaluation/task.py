@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from limbeck.corpus.compression import open_text, telling
 from limbeck.errors import InputError, choose
-from limbeck.evaluation.correlation import METRICS, Metric
+from limbeck.evaluation.correlations import METRICS
+from limbeck.evaluation.settings import Metric
 from limbeck.numerals import number_of
 from limbeck.real import real_array
 

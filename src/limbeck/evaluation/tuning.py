@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from limbeck.encoded import add_rows
 from limbeck.errors import InputError, UsageError
-from limbeck.evaluation.correlation import Metric, correlation
+from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.rows import TextRows, fitted_on
 from limbeck.evaluation.scoring import check_choices
-from limbeck.evaluation.sts import Aggregation, combine, sentence_similarities
+from limbeck.evaluation.settings import Aggregation, Metric
+from limbeck.evaluation.sts import combine, sentence_similarities
 from limbeck.evaluation.sweeping import different_texts
 from limbeck.evaluation.targets import Target
 from limbeck.evaluation.task import Pairs, Task

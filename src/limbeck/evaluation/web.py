@@ -11,8 +11,6 @@ from __future__ import annotations
 from limbeck.vectors.nearest import unit_rows
 from limbeck.vectors.static import StaticVectors
 
-PRESETS = ("web",)
-
 
 def as_loaded(vectors: StaticVectors) -> StaticVectors:
     """Words in lower case, of those that then are alike the one that was already so, else the first; unit vectors.

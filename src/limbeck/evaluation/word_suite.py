@@ -4,46 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from limbeck.errors import UsageError, choose
+from limbeck.encoders.settings import LoadingSettings
+from limbeck.errors import UsageError
 from limbeck.evaluation.analogy import AnalogyOutOfVocabulary, solve_analogies
-from limbeck.evaluation.analogy_search import Method
 from limbeck.evaluation.categorize import put_into_clusters
 from limbeck.evaluation.item_score import ItemScore, Outcomes, Rows, item_score
 from limbeck.evaluation.semeval2012 import rate_relations
+from limbeck.evaluation.settings import (
+    AnalogyMethod,
+    AnalogySettings,
+    EvaluationSettings,
+    OutOfVocabulary,
+    OutOfVocabularySettings,
+    ScoreSettings,
+    WordPreset,
+    WordPresetSettings,
+)
 from limbeck.evaluation.significance import DRAWS
 from limbeck.evaluation.targets import TableTarget, Target, as_target, name_of
-from limbeck.evaluation.web import PRESETS, as_loaded, spell
+from limbeck.evaluation.web import as_loaded, spell
 from limbeck.evaluation.word_task import Categories, Items, Questions, Relations, WordTask
 from limbeck.evaluation.word_vectors import Setting, repaired_tables, word_tables
-from limbeck.evaluation.wordsim import Fallback, OutOfVocabulary
+from limbeck.evaluation.wordsim import Fallback
 from limbeck.parameters import takes
 from limbeck.vectors.finding import Case
 from limbeck.vectors.static import StaticVectors
-
-Preset = Literal["web"]
-
-
-@dataclass(frozen=True)
-class WordWishes:
-    """How tasks of words are scored.
-
-    preset       "web" as word-embeddings-benchmarks does it, see `limbeck.evaluation.web`; None: as it should be done
-    method       of analogies: "add" (3CosAdd) or "mul" (3CosMul); the other stands beside it
-    oov          of analogies: "wrong", "drop", "mean", "zero", "fallback", see `solve_analogies`
-    vocabulary   of analogies: search the first so many words of a table; all unless said
-    device       where analogies are reckoned: a GPU if there is one, unless said
-    """
-
-    preset: Preset | None = None
-    method: Method = "add"
-    oov: AnalogyOutOfVocabulary = "wrong"
-    vocabulary: int | None = None
-    device: str | None = None
 
 
 @takes()
@@ -53,8 +42,8 @@ def evaluate_words(
     *,
     name: str = "",
     repair: Any = None,
-    preset: Preset | None = None,
-    method: Method = "add",
+    preset: WordPreset | None = None,
+    method: AnalogyMethod = "add",
     oov: AnalogyOutOfVocabulary | None = None,
     case: Case = "either",
     fallback: Fallback | None = None,
@@ -71,19 +60,25 @@ def evaluate_words(
     oov      "wrong" for analogies and "drop" for the others, unless said
     preset   "web": lower-cased unit vectors and the peer's policies, whatever oov and case say
 
-    The rest as in `WordWishes` and `solve_analogies`.
+    The rest as in `solve_analogies`.
     """
+    settings = EvaluationSettings(
+        words=OutOfVocabularySettings(oov=None if oov == "wrong" else oov),
+        scores=ScoreSettings(draws=draws, seed=seed),
+        presets=WordPresetSettings(preset=preset),
+        analogies=AnalogySettings(analogy=method, vocabulary=vocabulary),
+        loading=LoadingSettings(device=device),
+    )
     if isinstance(target, Mapping):
         target = StaticVectors(list(target), np.array(list(target.values())))
     policy: OutOfVocabulary = "drop" if oov in (None, "wrong") else oov  # type: ignore[assignment]
     known = as_target(target, name=name, oov=policy, case=case, fallback=fallback)
     if known is None:
         raise UsageError(f"A task of words needs vectors of words, got {type(target).__name__}: give StaticVectors.")
-    known = as_web_loads(known) if preset is not None and choose(preset, PRESETS, what="preset") else known
+    known = known if preset is None else as_web_loads(known)
     if len(known.layers) > 1:
         raise UsageError(f"One score is of one layer, {known.name} has {len(known.layers)}: load it with one.")
-    wishes = WordWishes(preset, method, oov or "wrong", vocabulary, device)
-    (score,) = word_scores(task, known, {"": repair}, wishes, draws=draws, seed=seed)
+    (score,) = word_scores(task, known, {"": repair}, settings)
     return score
 
 
@@ -98,12 +93,12 @@ def word_scores(
     task: WordTask | Items,
     target: Target,
     repairs: Mapping[str, Any],
-    wishes: WordWishes,
+    settings: EvaluationSettings,
     *,
-    draws: int = DRAWS,
-    seed: int = 0,
+    progress: bool = False,
 ) -> list[ItemScore]:
-    """A score for each layer of a target and each repair of its vectors; a table is as `wishes.preset` wants it."""
+    """A score for each layer of a target and each repair of its vectors; a table is as the preset has loaded it."""
+    preset = settings.presets.preset
     items, notes = task.read() if isinstance(task, WordTask) else (task, ())
     called = task.name if isinstance(task, WordTask) else type(task).__name__.lower()
     return [
@@ -114,57 +109,57 @@ def word_scores(
             found.found,
             parts=_parts(items),
             dropped=found.dropped,
-            settings={**({"preset": wishes.preset} if wishes.preset else {}), **found.settings, "layer": layer}
+            settings={**({"preset": preset} if preset else {}), **found.settings, "layer": layer}
             | ({"repair": name} if name else {}),
             notes=notes,
             known=found.known,
             again=found.again,
-            draws=draws,
-            seed=seed,
+            draws=settings.scores.draws,
+            seed=settings.scores.seed,
         )
-        for (layer, name), found in _outcomes(items, target, repairs, wishes, seed)
+        for (layer, name), found in _outcomes(items, target, repairs, settings)
     ]
 
 
 def _outcomes(
-    items: Items, target: Target, repairs: Mapping[str, Any], wishes: WordWishes, seed: int
+    items: Items, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings
 ) -> Iterator[tuple[Setting, Outcomes]]:
     if isinstance(items, Questions):
-        return _analogies(items, target, repairs, wishes)
+        return _analogies(items, target, repairs, settings)
     if isinstance(items, Categories):
-        return _clusters(items, target, repairs, wishes, seed)
-    return _relations(items, target, repairs, wishes)
+        return _clusters(items, target, repairs, settings)
+    return _relations(items, target, repairs, settings)
 
 
 def _analogies(
-    questions: Questions, target: Target, repairs: Mapping[str, Any], wishes: WordWishes
+    questions: Questions, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings
 ) -> Iterator[tuple[Setting, Outcomes]]:
     if not isinstance(target, TableTarget):
         raise UsageError(
             f"Analogies are searched in a table of word vectors, {target.name} is a model and has none: distil one "
             "(limbeck distill), or leave the analogies out."
         )
-    web = wishes.preset == "web"
+    web = settings.presets.preset == "web"
     for setting, matrix, fallback in repaired_tables(target, repairs):
         found = solve_analogies(
             questions,
             target.vectors.words,
             matrix,
-            method=wishes.method,
-            oov="mean" if web else wishes.oov,
+            method=settings.analogies.analogy,
+            oov="mean" if web else settings.words.oov or "wrong",
             case="keep" if web else target.case,
             fallback=fallback,
-            vocabulary=wishes.vocabulary,
+            vocabulary=settings.analogies.vocabulary,
             spell=spell if web else None,
-            device=wishes.device,
+            device=settings.loading.device,
         )
         yield setting, found
 
 
 def _relations(
-    relations: Relations, target: Target, repairs: Mapping[str, Any], wishes: WordWishes
+    relations: Relations, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings
 ) -> Iterator[tuple[Setting, Outcomes]]:
-    web = wishes.preset == "web"
+    web = settings.presets.preset == "web"
     counts = Counter(word for one in relations.relations for pair in (*one.prototypes, *one.pairs) for word in pair)
     for setting, table in word_tables(target, list(counts), np.array(list(counts.values())), repairs):
         likeness: Literal["cosine", "dot"] = "dot" if web else "cosine"
@@ -172,14 +167,16 @@ def _relations(
 
 
 def _clusters(
-    categories: Categories, target: Target, repairs: Mapping[str, Any], wishes: WordWishes, seed: int
+    categories: Categories, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings
 ) -> Iterator[tuple[Setting, Outcomes]]:
-    web = wishes.preset == "web"
+    web = settings.presets.preset == "web"
     counts = Counter(categories.words)
     for setting, table in word_tables(target, list(counts), np.array(list(counts.values())), repairs):
         yield (
             setting,
-            put_into_clusters(categories, table, best_first=web, every_entry=web, normalize=not web, seed=seed),
+            put_into_clusters(
+                categories, table, best_first=web, every_entry=web, normalize=not web, seed=settings.scores.seed
+            ),
         )
 
 

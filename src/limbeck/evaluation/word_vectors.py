@@ -11,8 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from limbeck.evaluation.rows import fitted_on, is_fitted, repaired
+from limbeck.evaluation.settings import OutOfVocabulary
 from limbeck.evaluation.targets import TableTarget, Target, repair_for
-from limbeck.evaluation.wordsim import Fallback, OutOfVocabulary, Seen, WordVectors, ask, look_up
+from limbeck.evaluation.wordsim import Fallback, Seen, WordVectors, ask, look_up
 from limbeck.vectors.finding import Case
 from limbeck.vectors.sentences import spellings
 from limbeck.vectors.static import StaticVectors

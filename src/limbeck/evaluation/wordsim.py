@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from limbeck.errors import InputError, UsageError, choose
-from limbeck.evaluation.correlation import cosines
+from limbeck.evaluation.correlations import cosines
+from limbeck.evaluation.settings import OutOfVocabulary
 from limbeck.evaluation.similarities import Similarities
 from limbeck.parameters import takes
 from limbeck.real import real_array
@@ -18,7 +19,6 @@ from limbeck.vectors.finding import Case
 from limbeck.vectors.sentences import spellings
 from limbeck.vectors.static import StaticVectors
 
-OutOfVocabulary = Literal["drop", "mean", "zero", "fallback"]
 POLICIES: tuple[OutOfVocabulary, ...] = get_args(OutOfVocabulary)
 CASES: tuple[Case, ...] = get_args(Case)
 Vector = NDArray[np.float64]

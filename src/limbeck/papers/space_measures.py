@@ -27,11 +27,17 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.evaluation.classifying.suite import scores as classify_scores
 from limbeck.evaluation.classifying.suite import tables as classify_tables
 from limbeck.evaluation.classifying.task import ClassifySet, ClassifyTask
-from limbeck.evaluation.correlation import correlation
+from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.enhanced import Enhanced, enhancement
 from limbeck.evaluation.evaluation import compare
 from limbeck.evaluation.score import Score
-from limbeck.evaluation.suites import Wishes
+from limbeck.evaluation.settings import (
+    AppliedRepairSettings,
+    ClassificationSettings,
+    EvaluationSettings,
+    PerceptronSettings,
+    ScoreSettings,
+)
 from limbeck.evaluation.sweeping import different_texts
 from limbeck.evaluation.targets import ModelTarget
 from limbeck.evaluation.tuning import tune
@@ -290,12 +296,18 @@ class Measuring:
         how: dict[str, Any] = {"max_train": caps.train, "starts": caps.starts, "epochs": caps.epochs}
         if self.wanted.published:
             how |= {"features": "flattened", "transductive": True}
-        wishes = Wishes(seed=self.wanted.seed, progress=self.wanted.progress, classify=how)
+        settings = EvaluationSettings(
+            repairs=AppliedRepairSettings.of(how),
+            scores=ScoreSettings(seed=self.wanted.seed),
+            classification=ClassificationSettings.of(how),
+            perceptron=PerceptronSettings.of(how),
+        )
         repairs: dict[str, Any] = {"": None}
         repairs |= {name: method.make(seed=self.wanted.seed) for name, method in self._named().items()}
         scores, compared = [], []
         for task in self.wanted.data.classify.values():
-            found = classify_scores(Fewer(task, caps.reported, self.wanted.seed), self.target, repairs, wishes)  # type: ignore[arg-type]
+            fewer: Any = Fewer(task, caps.reported, self.wanted.seed)
+            found = classify_scores(fewer, self.target, repairs, settings, progress=self.wanted.progress)
             scores += found
             result = found[0].result
             for setting, other in COMPARED:

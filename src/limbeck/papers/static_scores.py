@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.evaluation import tasks
-from limbeck.evaluation.correlation import correlation
+from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.significance import bootstrap_draws, percentiles
 from limbeck.evaluation.task import Pairs
 from limbeck.evaluation.wordsim import Fallback, WordVectors, word_similarities

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import InputError
 from limbeck.evaluation import tasks
-from limbeck.evaluation.correlation import cosines
+from limbeck.evaluation.correlations import cosines
 from limbeck.evaluation.task import Task
 from limbeck.papers.estimates import CannotShow, Estimate, Floats
 from limbeck.papers.statistics import QUANTILES, correlation

@@ -47,6 +47,17 @@ def load_repairs(path: str | Path, *, model: str | None = None, model_fingerprin
     return found
 
 
+def units_of(path: str | Path) -> dict[str, Any]:
+    """What the files of a repair say that its vectors were of: words or pieces, special tokens among them or not."""
+    place = Path(path).expanduser()
+    folder = place / FOLDER if (place / FOLDER).is_dir() else place
+    about = read_about(place if place.is_file() else next(folder.glob(f"*{SUFFIX}"))).get("units")
+    found = dict(about) if isinstance(about, Mapping) else {}
+    if found.get("units") != "words":
+        found.pop("pooling", None)  # pieces are not pooled
+    return found
+
+
 def _check_model(file: Path, model: str | None, fingerprint: object) -> dict[str, Any]:
     """What a file says of itself, unless it was fitted on another model."""
     about = read_about(file)

@@ -137,7 +137,7 @@ def _row(a: Score | ItemScore, b: Score | ItemScore, *, draws: int, seed: int) -
 
 def _values(a: Score | ItemScore, b: Score | ItemScore) -> list[float]:
     """Both scores on the items that both have."""
-    from limbeck.evaluation.correlation import correlation
+    from limbeck.evaluation.correlations import correlation
     from limbeck.evaluation.sts import combine
 
     _, *at = np.intersect1d(a.rows, b.rows, assume_unique=True, return_indices=True)

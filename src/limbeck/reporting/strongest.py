@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.evaluation.correlation import correlation
+from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.paired import paired_means
 from limbeck.evaluation.significance import bootstrap_draws, percentiles
 from limbeck.extras import need

@@ -380,11 +380,13 @@ def scores_of(
     """Scores on tasks, as a card shows them."""
     if not wanted:
         return []
-    from limbeck.evaluation.suites import Wishes
+    from limbeck.evaluation.settings import EvaluationSettings
     from limbeck.evaluation.targets import TableTarget
 
     target = TableTarget(vectors, name=name)
-    wishes = Wishes(progress=progress)
-    scores = [score for suite, task in wanted for score in suite.scores(task, target, {"": None}, wishes)]
+    settings = EvaluationSettings()
+    scores = [
+        score for suite, task in wanted for score in suite.scores(task, target, {"": None}, settings, progress=progress)
+    ]
     columns = ("task", "metric", "value", "low", "high", "n", "coverage")
     return [{column: getattr(score, column) for column in columns} for score in scores]

@@ -7,7 +7,7 @@ these, and predicts what is reported. Every run (a start: first weights, order, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from limbeck.evaluation.classifying.result import Classified
 from limbeck.evaluation.classifying.run import SCALES, drawn, name_of_repair, part_told
 from limbeck.evaluation.classifying.scores import score
 from limbeck.evaluation.classifying.task import SHARES, ClassifySet, ClassifyTask
+from limbeck.evaluation.settings import Embeddings, Scale
 from limbeck.evaluation.significance import DRAWS
 from limbeck.seeds import generator_for
 
@@ -31,8 +32,7 @@ if TYPE_CHECKING:  # torch loads when something is classified, not before
 
 Ints = NDArray[np.int64]
 Run = tuple[float, Any, Any, Any]  # learning rate, predictions (epochs, n), scores on dev and losses (epochs,)
-Embeddings = Literal["frozen", "tuned"]
-EMBEDDINGS = ("frozen", "tuned")
+EMBEDDINGS: tuple[Embeddings, ...] = get_args(Embeddings)
 RUNS = 6  #: as in the paper's Table 5
 EPOCHS = 16
 LEARNING_RATES = (1e-4, 3e-4, 1e-3)
@@ -51,7 +51,7 @@ def convolve(
     width: int = 3,
     dropout: float = 0.5,
     batch: int = 50,
-    scale: str = "as-is",
+    scale: Scale = "as-is",
     max_train: int | None = None,
     split: str | None = None,
     device: str = "auto",

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -25,12 +24,12 @@ from limbeck.encoders.protocol import Encoder, Preparer
 from limbeck.errors import InputError
 from limbeck.evaluation.classifying.joined import JoinedPreparer, OneLayer, cut_longest, words_instead
 from limbeck.evaluation.classifying.task import Examples, Kind
+from limbeck.evaluation.settings import Features
 from limbeck.seeds import hash_occurrences
 from limbeck.stream import collect_texts
 from limbeck.stream.collected import DOCUMENT, collect
 from limbeck.stream.sources import TextSource
 
-Features = Literal["mean", "flattened"]
 LENGTH = 64  #: tokens of a flattened example; as published
 NO_VECTOR = "text without any vector (features are zero)"
 NO_WORD = "word without a vector (zeros in its place)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,14 @@ from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluation.classifying.result import Classified
 from limbeck.evaluation.classifying.scores import score
 from limbeck.evaluation.classifying.task import ClassifySet, ClassifyTask
+from limbeck.evaluation.settings import Features, Scale
 from limbeck.evaluation.significance import DRAWS
 from limbeck.parameters import takes
 from limbeck.seeds import generator_for
 
 if TYPE_CHECKING:  # torch loads when something is classified, not before
     from limbeck.encoders import Encoder
-    from limbeck.evaluation.classifying.features import EncodedExamples, Features
+    from limbeck.evaluation.classifying.features import EncodedExamples
     from limbeck.repairs import Repair
 
 STARTS = 5
@@ -27,8 +28,8 @@ EPOCHS = 10
 HELD_OUT = 0.1  #: of the training set, to choose the epoch on
 #: Adam's, by features: the published one was for 49,152 features
 LEARNING_RATES: dict[Features, float] = {"mean": 1e-3, "flattened": 3e-5}
-FEATURES = tuple(LEARNING_RATES)
-SCALES = ("as-is", "rms")
+FEATURES: tuple[Features, ...] = get_args(Features)
+SCALES: tuple[Scale, ...] = get_args(Scale)
 ENOUGH = 1_000_000  #: rows, of which clusters of any published number have plenty
 
 
@@ -60,7 +61,7 @@ def classify(
     learning_rate: float | None = None,
     hidden: int = 100,
     batch: int = 32,
-    scale: str = "as-is",
+    scale: Scale = "as-is",
     held_out: float = HELD_OUT,
     max_train: int | None = None,
     transductive: bool = False,

@@ -6,29 +6,28 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from limbeck.errors import UsageError
 from limbeck.evaluation.classifying.catalogue import SENTENCES, all_tasks, find_some, load_table
+from limbeck.evaluation.classifying.convolution import EPOCHS as CNN_EPOCHS
+from limbeck.evaluation.classifying.convolution import LEARNING_RATES as CNN_LEARNING_RATES
 from limbeck.evaluation.classifying.convolution import RUNS, convolve
 from limbeck.evaluation.classifying.result import Classified, Summary, classify_table, epoch_table
-from limbeck.evaluation.classifying.run import classify
+from limbeck.evaluation.classifying.run import EPOCHS, STARTS, classify
 from limbeck.evaluation.classifying.task import ClassifySet, ClassifyTask, Examples
+from limbeck.evaluation.settings import EvaluationSettings, ScoreSettings
 from limbeck.evaluation.significance import Comparison
 from limbeck.tables import Columns
 
 if TYPE_CHECKING:
     from limbeck.encoders import Encoder
-    from limbeck.evaluation.suites import Wishes
-    from limbeck.evaluation.targets import Target
+    from limbeck.evaluation.targets import TableTarget, Target
 
 __all__ = ["compare", "find_some", "names", "scores", "sentence_names", "tables"]
 
 BASELINE = "baseline"
 LACKING = "scored all the same"  #: an example without a vector, with zeros in its place
-CLASSIFIERS = ("auto", "mlp", "cnn")
-OF_MLP = ("features", "length", "hidden", "transductive")  #: options that only one of the two heeds
-OF_CNN = ("embeddings", "device")
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,14 @@ def sentence_names() -> list[str]:
     return list(load_table(SENTENCES))
 
 
-def scores(task: ClassifyTask, target: Target, repairs: Mapping[str, Any], wishes: Wishes) -> list[ClassifyScore]:
+def scores(
+    task: ClassifyTask,
+    target: Target,
+    repairs: Mapping[str, Any],
+    settings: EvaluationSettings,
+    *,
+    progress: bool = False,
+) -> list[ClassifyScore]:
     """A score for each layer and repair.
 
     A vector file's words go through a convolution where a task has single texts (`convolve`); else a small network
@@ -111,20 +117,22 @@ def scores(task: ClassifyTask, target: Target, repairs: Mapping[str, Any], wishe
     """
     from limbeck.evaluation.targets import name_of, repair_for
 
-    options = dict(wishes.classify)
-    if task.name in sentence_names():
-        options.setdefault("starts", RUNS)
-    convolving = takes_words(task, target, options)
-    for name in ("classifier", *(OF_MLP if convolving else OF_CNN)):
-        options.pop(name, None)
-    data = task.read(options.pop("split", None), seed=wishes.seed)
+    if task.name in sentence_names() and settings.classification.starts is None:
+        settings = replace(settings, classification=replace(settings.classification, starts=RUNS))
+    convolving = takes_words(task, target, settings)
+    data = task.read(settings.classification.split, seed=settings.scores.seed)
     if getattr(target, "lowercase", False):
         data = replace(data, train=_lowered(data.train), test=_lowered(data.test), dev=data.dev and _lowered(data.dev))
     published = task.name in load_table() and not is_table(target) and not any(repairs)
     found = []
     for layer in target.layers:
         own = {setting_of(name): repair_for(repair, layer, name) for name, repair in repairs.items()}
-        result = _named(data, target, layer, None if published else own, wishes, options, convolving=convolving)
+        chosen = None if published else own
+        if convolving:
+            result = _convolved(data, cast("TableTarget", target), chosen, settings, progress=progress)
+        else:
+            result = _classified(data, target, layer, chosen, settings, progress=progress)
+        result = replace(result, encoder=name_of(target, layer, ""))
         called = {setting_of(name): name for name in repairs}
         for setting in result.settings:
             named = name_of(target, layer, called.get(setting, setting))
@@ -136,14 +144,18 @@ def is_table(target: Any) -> bool:
     return not hasattr(target, "encoder")
 
 
-def takes_words(task: ClassifyTask, target: Any, options: Mapping[str, Any]) -> bool:
+def takes_words(task: ClassifyTask, target: Any, settings: EvaluationSettings) -> bool:
     """Whether a target's words go through a convolution."""
-    asked = options.get("classifier", "auto")
+    asked = settings.classification.classifier
     able = is_table(target) and task.kind == "single"
     if asked == "cnn" and not able:
         what = f"{target.name} is a model" if not is_table(target) else f"{task.name} has {task.kind}s"
-        raise UsageError(f"A convolution reads single texts of vector files, {what}: leave --classifier out.")
-    return able and asked != "mlp" and (asked == "cnn" or "features" not in options)
+        raise UsageError(
+            f"A convolution reads single texts of vector files, {what}: omit --classifier.",
+            code="no_convolution",
+            parameter="classifier",
+        )
+    return able and asked != "mlp" and (asked == "cnn" or settings.perceptron.features is None)
 
 
 def setting_of(name: str) -> str:
@@ -155,9 +167,9 @@ def setting_of(name: str) -> str:
     return f"{name}, repaired" if name == BASELINE else name or BASELINE
 
 
-def compare(a: ClassifyScore, b: ClassifyScore, wishes: Wishes) -> Comparison:
+def compare(a: ClassifyScore, b: ClassifyScore, asked: ScoreSettings) -> Comparison:
     """How much higher the first score is."""
-    return a.result.compare(a.setting, b.setting, than=b.result, draws=wishes.draws)
+    return a.result.compare(a.setting, b.setting, than=b.result, draws=asked.draws)
 
 
 def tables(scores: Sequence[ClassifyScore]) -> dict[str, Columns]:
@@ -176,24 +188,67 @@ def encoder_of(target: Any) -> Encoder:
     return TableEncoder(target.vectors, name=target.name, lower=target.case != "keep")
 
 
-def _named(
+def _convolved(
+    data: ClassifySet,
+    target: TableTarget,
+    repairs: Mapping[str, Any] | None,
+    settings: EvaluationSettings,
+    *,
+    progress: bool,
+) -> Classified:
+    asked = settings.classification
+    return convolve(
+        data,
+        target,
+        repairs=repairs,
+        embeddings=settings.convolution.embeddings,
+        starts=asked.starts or RUNS,
+        epochs=asked.epochs or CNN_EPOCHS,
+        learning_rate=asked.learning_rate or CNN_LEARNING_RATES,
+        scale=asked.scale,
+        max_train=asked.max_train,
+        device=settings.loading.device or "auto",
+        draws=settings.scores.draws,
+        seed=settings.scores.seed,
+        progress=progress,
+    )
+
+
+def _classified(
     data: ClassifySet,
     target: Target,
     layer: str,
     repairs: Mapping[str, Any] | None,
-    wishes: Wishes,
-    options: Mapping[str, Any],
+    settings: EvaluationSettings,
     *,
-    convolving: bool,
+    progress: bool,
 ) -> Classified:
-    from limbeck.evaluation.targets import name_of
-
-    common: dict[str, Any] = {"draws": wishes.draws, "seed": wishes.seed, "progress": wishes.progress, **options}
-    if convolving:
-        found = convolve(data, target, repairs=repairs, **common)  # type: ignore[arg-type]
-    else:
-        found = classify(data, encoder_of(target), repairs=repairs, layer=layer, **common)
-    return replace(found, encoder=name_of(target, layer, ""))
+    asked, own = settings.classification, settings.perceptron
+    rates = asked.learning_rate or (None,)
+    if len(rates) > 1:
+        raise UsageError(
+            "--learning-rate must be one number for a network on one vector a text: give one.",
+            code="several_rates",
+            parameter="learning_rate",
+        )
+    return classify(
+        data,
+        encoder_of(target),
+        repairs=repairs,
+        layer=layer,
+        features=own.features or "mean",
+        length=own.length,
+        hidden=own.hidden,
+        starts=asked.starts or STARTS,
+        epochs=asked.epochs or EPOCHS,
+        learning_rate=rates[0],
+        scale=asked.scale,
+        max_train=asked.max_train,
+        transductive=settings.repairs.transductive,
+        draws=settings.scores.draws,
+        seed=settings.scores.seed,
+        progress=progress,
+    )
 
 
 def _lowered(examples: Examples) -> Examples:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from limbeck.runs.execution.command import Command
-from limbeck.runs.execution.settings import OutputSettings
+from limbeck.runs.execution.settings import OptionalOutputSettings, OutputSettings
 from limbeck.settings import options_of
 from limbeck.stream.settings import EngineSettings
 
@@ -36,7 +36,7 @@ class Run(Command, Generic[R]):
     transient: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[str, ...]] = ()
 
-    output: OutputSettings
+    output: OutputSettings | OptionalOutputSettings
     engine: EngineSettings
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.errors import UsageError
@@ -120,6 +120,21 @@ class SeparateTextSettings(Settings, group="a part of a text, for `limbeck merge
         None, metavar="FILE", files=True, help="words to track, one per line, or a run that tracked them"
     )
     first_document: int = option(0, minimum=0, metavar="N", help="number of the text's first document (0)")
+
+
+@dataclass(frozen=True)
+class OptionalOutputSettings(Settings, group="output"):
+    """Where the result goes, if it is to be kept; a run that is stopped begins anew."""
+
+    dry_run: ClassVar[bool] = False
+
+    out: Path | None = option(
+        None, common=True, recorded=False, metavar="DIR", files=True, help="folder to write; it must be new"
+    )
+    existing: Literal["fail", "replace"] = option(
+        "fail", recorded=False, metavar="HOW", help="if DIR exists: fail (default), or replace it"
+    )
+    figures: bool = option(True, recorded=False, help="do not draw figures")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 from limbeck.accumulators import Accumulator
 from limbeck.corpus import Corpus
 from limbeck.errors import choose
-from limbeck.extras import need
 from limbeck.measures.mev import MEASURES as MEV_MEASURES
 from limbeck.measures.result import Result, WordResult
 from limbeck.runs.execution.record import record_of
@@ -28,7 +27,7 @@ from limbeck.runs.measuring.results import (
 )
 from limbeck.runs.measuring.sample import sample_table
 from limbeck.stream import Passed
-from limbeck.tables import Columns, read_csv, write_csv, write_parquet
+from limbeck.tables import Columns, read_table, write_csv, write_parquet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,27 +111,11 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
 
 def read_tables(folder: Path) -> dict[str, Columns]:
     """The tables of a folder, as they were written."""
-    return {name: _read(folder / file) for name, file in FILES.items() if name in MAKERS or (folder / file).is_file()}
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if path.suffix == ".csv":
-        return {
-            name: cells if name in TEXT_COLUMNS else [_number(cell) for cell in cells]
-            for name, cells in read_csv(path).items()
-        }
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
-    table = parquet.read_table(path)
     return {
-        name: column.to_pylist() if str(column.type) == "string" else column.to_numpy()
-        for name, column in zip(table.column_names, table.columns, strict=True)
+        name: read_table(folder / file, text=TEXT_COLUMNS)
+        for name, file in FILES.items()
+        if name in MAKERS or (folder / file).is_file()
     }
-
-
-def _number(cell: str) -> int | float | None:
-    if not cell:
-        return None
-    return int(cell) if cell.lstrip("-").isdecimal() else float(cell)
 
 
 def measures_in(layers: Sequence[str], by_layer: Columns, by_word: Columns) -> dict[str, Result]:

@@ -90,7 +90,7 @@ def _counts_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _method_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    settings = _mapping(told.get("settings"))
+    settings = {**_mapping(told.get("options")), **_mapping(told.get("settings"))}
     yield "preset", str(settings.get("preset") or told.get("preset") or "")
     yield "method", listed(told.get("method"))
     yield "method", listed(settings.get("method"))

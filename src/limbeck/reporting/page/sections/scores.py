@@ -29,14 +29,14 @@ def _scored(folder: Folder) -> Iterator[dict[str, Any]]:
     table = folder.table("scores.csv", "target", "task", "subset", "metric", "aggregation", "value", "low", "high", "n")
     if table is None:
         return
-    settings = folder.account.get("settings") or {}
+    options = folder.account.get("options") or {}
     columns = {
         name: rounded(numbers(table[name]))
         for name in ("value", "low", "high", "n", "coverage", "word_coverage")
         if name in table
     }
-    wanted = {name: settings.get(name) for name in ("metric", "aggregation")}
-    best: dict[tuple[str, str], int] = {}  # target and task -> the row that fits the wishes best, of equals the first
+    wanted = {name: options.get(name) for name in ("metric", "aggregation")}
+    best: dict[tuple[str, str], int] = {}  # target and task -> the row that fits them best, of equals the first
     fits = [sum(table[name][row] == wish for name, wish in wanted.items()) for row in range(len(table["task"]))]
     for row, key in enumerate(zip(table["target"], table["task"], strict=True)):
         if not table["subset"][row] and (key not in best or fits[row] > fits[best[key]]):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, choose
+from limbeck.evaluation.settings import Metric
 
 Floats = NDArray[np.float64]
-Metric = Literal["spearman", "pearson"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 EQUAL = 1e-24  #: a centred sum of squares below this part of the raw one is rounding noise: the values are all equal
 #: scores of unit vectors that are nearer than this are one score. Sums over a thousand dimensions in float64 err by

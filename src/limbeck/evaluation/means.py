@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from limbeck.errors import UsageError
 from limbeck.evaluation import significance
-from limbeck.evaluation.correlation import correlation
+from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.score import Estimate, Score, ScoreTable, estimate_rows
 from limbeck.evaluation.significance import DRAWS, Comparison
 

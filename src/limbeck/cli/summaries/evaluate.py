@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from limbeck.cli.evaluate_classify import classified_table
 from limbeck.cli.output import console as make_console
 from limbeck.cli.output import tell
-from limbeck.evaluation.averages import averages, out_of_means
+from limbeck.evaluation.averages import averages
 from limbeck.evaluation.significance import ALPHA, smallest_p
+from limbeck.runs.evaluate import EvaluateResult, EvaluateRun
+from limbeck.tables import rows_of
 
 if TYPE_CHECKING:
-    from limbeck.evaluation.suites import Scored, Suite
+    from limbeck.evaluation.suites import Scores
     from limbeck.evaluation.tuning import Tuning
 
 
@@ -24,26 +25,20 @@ if TYPE_CHECKING:
 TOLD = ("task", "target", "metric", "value", "low", "high", "n", "coverage", "word_coverage", "dropped")
 
 
-def print_summary(
-    scores: Sequence[tuple[Suite, Sequence[Scored]]],
-    compared: Sequence[Mapping[str, Any]],
-    tuned: Sequence[Tuning],
-    out: Path | None,
-    *,
-    draws: int,
-) -> None:
-    """Scores task by task, averages by kind of task, differences from the first column, what was tuned.
-
-    draws  that were asked for; comparisons may have taken more
-    """
+def show(result: EvaluateResult, run: EvaluateRun) -> None:
+    """Scores task by task, averages by kind of task, differences from the first column, what was tuned."""
+    for note in result.record["target_notes"]:
+        print(f"limbeck: note: {note}", file=sys.stderr)
+    scores, out = result.scored, run.output.out
+    compared = rows_of(result.comparisons)
     tell(
         scores=[{name: getattr(score, name) for name in TOLD} for _, columns in scores for score in columns],
-        comparisons=list(compared),
-        notes=notes_of(scores),
+        comparisons=compared,
+        notes=result.record["notes"],
         out=out,
     )
     console = make_console()
-    for one in tuned:
+    for one in result.tuned:
         console.print(tuned_table(one), markup=False)
     first = compared[0]["other"] if compared else ""  # the one that all others are compared with
     shown = [row for row in compared if row["other"] == first]
@@ -53,38 +48,16 @@ def print_summary(
     if classified := classified_table([score for _, columns in scores for score in columns]):
         console.print(classified, markup=False)
     if shown:
-        kept = out is not None
-        console.print(comparison_table(shown, first, len(compared), asked=draws, kept=kept), markup=False)
-    for note in notes_of(scores):
+        asked, kept = run.scores.draws, out is not None
+        console.print(comparison_table(shown, first, len(compared), asked=asked, kept=kept), markup=False)
+    for note in result.record["notes"]:
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     if out is not None:
         files = ", ".join(sorted(f"{path.name}/" if path.is_dir() else path.name for path in out.iterdir()))
         console.print(f"{out}: {files}", markup=False, highlight=False, soft_wrap=True)
 
 
-def notes_of(scores: Sequence[tuple[Suite, Sequence[Scored]]]) -> list[str]:
-    """What must be known of the tasks and scores, and what was left out, each once."""
-    found: list[str] = []
-    for suite, columns in scores:
-        for score in columns:
-            found += [f"{score.task}: {note}" for note in score.notes]
-        if left_out := left_out_of(columns):
-            found.append(f"{columns[0].task}: {suite.lacking}: {left_out}")
-    found += [f"{task}: left out of the mean over tasks: {why}" for task, why in out_of_means(scores)]
-    return list(dict.fromkeys(found))
-
-
-def left_out_of(columns: Sequence[Scored]) -> str:
-    """What a task's columns lack, by reason: the least and the most, since each one's n stands in the table."""
-    told = []
-    for reason in dict.fromkeys(reason for score in columns for reason in score.dropped):
-        numbers = [score.dropped.get(reason, 0) for score in columns]
-        least, most = min(numbers), max(numbers)
-        told.append(f"{reason} {most:,}" if least == most else f"{reason} {least:,} to {most:,}, by target")
-    return "; ".join(told)
-
-
-def score_table(scores: Sequence[tuple[Suite, Sequence[Scored]]], compared: Sequence[Mapping[str, Any]] = ()) -> Table:
+def score_table(scores: Scores, compared: Sequence[Mapping[str, Any]] = ()) -> Table:
     """All scores; those that differ from the one they are compared with are marked."""
     marked = {(row["task"], row["target"]) for row in compared if row["p_holm"] < ALPHA}
     of_words = any(math.isfinite(score.word_coverage) for _, columns in scores for score in columns)
@@ -118,6 +91,36 @@ def average_table(averaged: Mapping[tuple[str, str, str], tuple[float, int]]) ->
     for (group, metric, target), (mean, tasks) in averaged.items():
         table.add_row(group, metric, target, number(mean), str(tasks))
     return table
+
+
+def classified_table(scores: Sequence[Any]) -> Table | None:
+    """Macro-F1 and accuracy of all runs, a row a task and target, and their means over tasks; None without any."""
+    from limbeck.evaluation.classifying.result import mean_over_tasks
+    from limbeck.evaluation.classifying.suite import ClassifyScore
+    from limbeck.evaluation.means import FEWEST
+
+    classified = [score for score in scores if isinstance(score, ClassifyScore)]
+    if not classified:
+        return None
+    table = Table(title="classification: mean ± standard deviation over runs, in %", title_justify="left")
+    for column in ("task", "target", "macro-F1", "accuracy", "runs"):
+        table.add_column(column, justify="left" if column in ("task", "target") else "right")
+    before = ""
+    for score in classified:
+        runs = [score.result.run_scores(score.setting, metric=metric) for metric in ("macro-f1", "accuracy")]
+        name = "" if score.task == before else score.task
+        table.add_row(name, score.target, *(spread(values) for values in runs), str(len(runs[0])))
+        before = score.task
+    enough = [score for score in classified if score.n >= FEWEST]  # the others are named in the notes
+    for place, (target, (tasks, *means)) in enumerate(mean_over_tasks(enough).items()):
+        name = "" if place else f"mean of {tasks}"
+        table.add_row(name, target, *(spread(values) for values in means), str(len(means[0])))
+    return table
+
+
+def spread(values: Any) -> str:
+    """Per cent: 83.6 ± 0.4."""
+    return f"{100 * values.mean():.1f}" + (f" ± {100 * values.std(ddof=1):.1f}" if len(values) > 1 else "")
 
 
 def comparison_table(

@@ -1,6 +1,6 @@
-"""How repairs are named on the command line, told once for every command that fits some."""
+"""How repairs are named on the command line, for the help of every command that fits some."""
 
-METHODS_TOLD = """\
+REPAIR_NAMES = """\
 A repair is named METHOD[:NAME=VALUE,...], and several in their order with + between. METHOD is one of
   center           subtract the mean
   scaled-center    subtract the mean of the unit vectors, times each vector's length

@@ -1,0 +1,1 @@
+"""What an evaluation computes: its targets and repairs, its scores and comparisons, the tables of its folder."""
