@@ -120,9 +120,7 @@ class OutOfVocabularySettings(ScopedSettings, group="vectors"):
     applies_to: ClassVar[str] = "vector files and to tasks of words, and not to --classifier=mlp"
 
     oov: OutOfVocabulary | None = option(
-        None,
-        metavar="HOW",
-        help="words without a vector: drop (default), mean, zero, fallback (vector files only)",
+        None, metavar="HOW", help="words without a vector: drop (default), mean, zero, fallback (vector files only)"
     )
 
     @classmethod
@@ -223,10 +221,7 @@ class TuningSettings(Settings, group="repairs"):
 
     tune: bool = option(False, help="find clusters and components on --tune-on, then use them")
     tune_on: str = option(
-        "sts-b-dev",
-        metavar="TASK",
-        suggestions=lambda: tuning_names(),
-        help="development set (default: sts-b-dev)",
+        "sts-b-dev", metavar="TASK", suggestions=lambda: tuning_names(), help="development set (default: sts-b-dev)"
     )
     clusters: Any = option(None, metavar="K", help='tried, such as "5-30/5" or "10,27" (default: 5-30/5 and 27)')
     components: Any = option(None, metavar="C", help="tried (default: 5-30)")
@@ -347,9 +342,7 @@ class PerceptronSettings(ScopedSettings, group="classification"):
 
     hidden: int = option(100, minimum=0, metavar="N", help="mlp: units (100); 0 for a linear classifier")
     features: Features | None = option(
-        None,
-        metavar="KIND",
-        help="mean of the vectors (default), or flattened: all of the first --length",
+        None, metavar="KIND", help="mean of the vectors (default), or flattened: all of the first --length"
     )
     length: int = option(64, minimum=1, metavar="N", help="pieces of a flattened example (64)")
 
@@ -381,15 +374,15 @@ class ConvolutionSettings(ScopedSettings, group="classification"):
 class EvaluationSettings:
     """All that a score depends on beside target, task and repair; a kind of task takes what concerns it."""
 
-    texts: TextReadingSettings = field(default_factory=TextReadingSettings)
-    words: OutOfVocabularySettings = field(default_factory=OutOfVocabularySettings)
-    repairs: AppliedRepairSettings = field(default_factory=AppliedRepairSettings)
-    scores: ScoreSettings = field(default_factory=ScoreSettings)
-    presets: WordPresetSettings = field(default_factory=WordPresetSettings)
-    analogies: AnalogySettings = field(default_factory=AnalogySettings)
-    classification: ClassificationSettings = field(default_factory=ClassificationSettings)
-    perceptron: PerceptronSettings = field(default_factory=PerceptronSettings)
-    convolution: ConvolutionSettings = field(default_factory=ConvolutionSettings)
+    texts: TextReadingSettings = TextReadingSettings()
+    words: OutOfVocabularySettings = OutOfVocabularySettings()
+    repairs: AppliedRepairSettings = AppliedRepairSettings()
+    scores: ScoreSettings = ScoreSettings()
+    presets: WordPresetSettings = WordPresetSettings()
+    analogies: AnalogySettings = AnalogySettings()
+    classification: ClassificationSettings = ClassificationSettings()
+    perceptron: PerceptronSettings = PerceptronSettings()
+    convolution: ConvolutionSettings = ConvolutionSettings()
     loading: LoadingSettings = field(default_factory=LoadingSettings)
 
 

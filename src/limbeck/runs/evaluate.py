@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -217,18 +217,7 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
     @property
     def evaluation(self) -> EvaluationSettings:
         """What the kinds of tasks take."""
-        return EvaluationSettings(
-            texts=self.texts,
-            words=self.words,
-            repairs=self.repairs,
-            scores=self.scores,
-            presets=self.presets,
-            analogies=self.analogies,
-            classification=self.classification,
-            perceptron=self.perceptron,
-            convolution=self.convolution,
-            loading=self.loading,
-        )
+        return EvaluationSettings(**{one.name: getattr(self, one.name) for one in fields(EvaluationSettings)})
 
     def validate(self) -> None:
         from limbeck.runs.evaluating.targets import check_target, names_of
