@@ -105,7 +105,8 @@ def type_of(option: Option) -> str:
     if option.choices:
         name = "Literal[" + ", ".join(f'"{choice}"' for choice in option.choices) + "]"
     if option.several and name != "Any":
-        name = f"{'str | ' if option.separator else ''}Sequence[{name}]"
+        alone = "str | " + f"{name} | " * (name != "str") if option.separator else ""
+        name = f"{alone}Sequence[{name}]"
     nullable = option.nullable or option.default is None
     return f"{name} | None" if nullable and name != "Any" else name
 

@@ -19,6 +19,7 @@ from limbeck.corpus import Corpus as Corpus
 from limbeck.encoders import load_encoder as load_encoder
 from limbeck.reporting.differences import compare as compare
 from limbeck.runs.encode import encode as encode
+from limbeck.runs.evaluate import EvaluateResult as EvaluateResult
 from limbeck.runs.measure import MeasureResult as MeasureResult
 from limbeck.runs.measure import MeasureSettings as MeasureSettings
 from limbeck.runs.merge import merge as merge
@@ -26,6 +27,61 @@ from limbeck.vectors import OccurrenceVectors as OccurrenceVectors
 from limbeck.vectors import StaticVectors as StaticVectors
 
 __version__: str
+
+def evaluate(
+    targets: Any,
+    *,
+    tasks: str | Sequence[str] = ...,
+    data: str | Path | None = ...,
+    progress: bool = ...,
+    out: str | Path | None = ...,
+    existing: Literal["fail", "replace"] = ...,
+    figures: bool = ...,
+    layers: Any = ...,
+    units: Literal["pieces", "words"] | None = ...,
+    special: bool = ...,
+    keep_first: bool = ...,
+    lowercase: bool = ...,
+    language: str = ...,
+    missing: Literal["zero", "drop"] = ...,
+    oov: Literal["drop", "mean", "zero", "fallback"] | None = ...,
+    case: Literal["either", "keep", "lower"] | None = ...,
+    fallback: Any = ...,
+    weighting: Literal["mean", "sif"] | None = ...,
+    counts: Any = ...,
+    repair: Sequence[str | Path] = ...,
+    method: Sequence[str] = ...,
+    transductive: bool = ...,
+    tune: bool = ...,
+    tune_on: str = ...,
+    clusters: Any = ...,
+    components: Any = ...,
+    seeds: int = ...,
+    metric: Literal["spearman", "pearson"] | None = ...,
+    aggregation: Literal["pooled", "mean", "weighted"] = ...,
+    against: str | None = ...,
+    draws: int = ...,
+    seed: int = ...,
+    preset: Literal["web"] | None = ...,
+    analogy: Literal["add", "mul"] = ...,
+    vocabulary: int | None = ...,
+    classifier: Literal["auto", "mlp", "cnn"] = ...,
+    max_train: int | None = ...,
+    starts: int | None = ...,
+    epochs: int | None = ...,
+    learning_rate: str | float | Sequence[float] | None = ...,
+    scale: Literal["as-is", "rms"] = ...,
+    split: Literal["dev", "test"] | None = ...,
+    hidden: int = ...,
+    features: Literal["mean", "flattened"] | None = ...,
+    length: int = ...,
+    embeddings: Literal["frozen", "tuned"] = ...,
+    revision: str | None = ...,
+    device: str | None = ...,
+    dtype: Literal["float32", "bfloat16", "float16"] | None = ...,
+    trust_remote_code: bool = ...,
+    batch_tokens: int | None = ...,
+) -> EvaluateResult: ...
 
 @overload
 def measure(

@@ -18,3 +18,7 @@ lb.measure("mini-bert", "text.txt", min_contexts="3")  # type: ignore[call-overl
 assert_type(lb.report("runs/a", "runs/b", out="page.html"), Path)
 lb.report("runs/a", output="page.html")  # type: ignore[call-arg]
 lb.report("runs/a", existing="resume")  # type: ignore[arg-type]
+
+assert_type(lb.evaluate("mini-bert", tasks="sts", data="data", learning_rate=1e-3), lb.EvaluateResult)
+lb.evaluate(["glove.txt"], task="sts", data="data")  # type: ignore[call-arg]
+lb.evaluate("glove.txt", tasks=["sts"], data="data", oov="dropp")  # type: ignore[arg-type]

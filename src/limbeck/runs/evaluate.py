@@ -394,7 +394,12 @@ class EvaluateResult(RunResult):
 
 
 def evaluate(
-    targets: Any, *, tasks: Any = (), data: Any = None, progress: bool = False, **keywords: Any
+    targets: Any,
+    *,
+    tasks: str | Sequence[str] = (),
+    data: str | Path | None = None,
+    progress: bool = False,
+    **keywords: Any,
 ) -> EvaluateResult:
     """Scores of models and word vectors on tasks, side by side, with intervals and paired significance.
 
