@@ -118,7 +118,7 @@ POT = {"pot": Path("pot")}
         ("pot --kinds a,b", {"kinds": ("a", "b")}),
         ("pot --kinds=a", {"kinds": ("a",)}),
         ("pot --minutes 4 --minutes 5", {"minutes": 5}),
-        ("pot --shifts 1 2 --shifts 3", {"shifts": (3,)}),
+        ("pot --shifts 1 2 --shifts 3", {"shifts": (1, 2, 3)}),
         ("pot --minutes 1_000", {"minutes": 1000}),
         ("pot --water rain", {"kind_of_water": "rain"}),
         ("pot --water=a=b", {"kind_of_water": "a=b"}),

@@ -39,7 +39,8 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         assert len(told) == 3
         for number, one in enumerate(told, 1):
             assert f"{number}. {one.sentence}" in " ".join(said.split())
-    assert sorted(path.name for path in Path("demo").iterdir()) == ["figures", *sorted(MINIATURES), "report.html"]
+    left = sorted(path.name for path in Path("demo").iterdir())
+    assert left == [".limbeck", "figures", *sorted(MINIATURES), "report.html"]
     for name in MINIATURES:
         assert Path("demo", name, "layers.csv").exists()
         assert not Path("demo", name, "state").exists()
