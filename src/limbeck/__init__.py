@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 #: public name -> (module, attribute); an empty attribute means the module itself
 _PUBLIC: dict[str, tuple[str, str]] = {
     "Corpus": ("limbeck.corpus", "Corpus"),
+    "EncodeResult": ("limbeck.runs.encode", "EncodeResult"),
     "MeasureResult": ("limbeck.runs.measure", "MeasureResult"),
     "MeasureSettings": ("limbeck.runs.measure", "MeasureSettings"),
     "OccurrenceVectors": ("limbeck.vectors", "OccurrenceVectors"),

@@ -18,7 +18,7 @@ from limbeck.cli.run import run_plan as run_plan
 from limbeck.corpus import Corpus as Corpus
 from limbeck.encoders import load_encoder as load_encoder
 from limbeck.reporting.differences import compare as compare
-from limbeck.runs.encode import encode as encode
+from limbeck.runs.encode import EncodeResult as EncodeResult
 from limbeck.runs.evaluate import EvaluateResult as EvaluateResult
 from limbeck.runs.measure import MeasureResult as MeasureResult
 from limbeck.runs.measure import MeasureSettings as MeasureSettings
@@ -27,6 +27,45 @@ from limbeck.vectors import OccurrenceVectors as OccurrenceVectors
 from limbeck.vectors import StaticVectors as StaticVectors
 
 __version__: str
+
+def encode(
+    model: Any,
+    corpus: Any,
+    *,
+    out: str | Path,
+    progress: bool = ...,
+    existing: Literal["fail", "resume", "replace"] = ...,
+    keep: Literal["float16", "float32"] = ...,
+    revision: str | None = ...,
+    device: str | None = ...,
+    dtype: Literal["float32", "bfloat16", "float16"] | None = ...,
+    trust_remote_code: bool = ...,
+    layers: Any = ...,
+    pooling: Literal["mean", "first", "last", "sum", "max", "min"] | None = ...,
+    units: Literal["words", "pieces", "characters"] | None = ...,
+    window: int | None = ...,
+    context: int | None = ...,
+    targets: Any = ...,
+    keep_first: bool = ...,
+    special: bool = ...,
+    stack: Literal["encoder", "decoder"] | None = ...,
+    repair: Any = ...,
+    format: Literal["auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse"] = ...,
+    paragraphs: Literal["lines", "blocks"] = ...,
+    columns: Any = ...,
+    cells: Literal["sentence", "prose"] = ...,
+    encoding: str = ...,
+    language: str = ...,
+    lowercase: bool = ...,
+    text_unit: Literal["sentence", "paragraph", "document"] = ...,
+    part: str | None = ...,
+    index_of: str | Path | None = ...,
+    batch_tokens: int | None = ...,
+    workers: int | None = ...,
+    engine: Literal["local", "ray"] = ...,
+    address: str | None = ...,
+    gpus_per_worker: float | None = ...,
+) -> EncodeResult: ...
 
 def evaluate(
     targets: Any,

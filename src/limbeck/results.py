@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from limbeck.errors import InputError
 from limbeck.record import read_record
@@ -16,9 +16,11 @@ FORMAT = 2  #: of run.json and of the tables beside it
 class RunResult(Tabular):
     """The result of a run. `record` is its run.json: settings, model, text, versions.
 
-    A subclass is a frozen dataclass that says how it is written into a folder and read from one.
+    A subclass is a frozen dataclass that says how it is written into a folder and read from one. One whose files
+    describe themselves has no run.json (`has_record`).
     """
 
+    has_record: ClassVar[bool] = True
     record: Mapping[str, Any]
 
     def write(self, folder: Path) -> None:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tiny_models
-from made import LAYERS, OwnEncoder, contextual, sentences
+from made import LAYERS, OwnEncoder, as_jsonl, contextual, sentences
 
 import limbeck as lb
 from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
-from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs.encode import encode
+from limbeck.errors import InputError, Interrupted, LimbeckError, UsageError
+from limbeck.runs.encode import EncodeResult, EncodeRun
+from limbeck.runs.execution.execute import execute
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)
-SETTINGS = {"min_contexts": 3, "max_contexts": 1000}
+SETTINGS: dict[str, Any] = {"min_contexts": 3, "max_contexts": 1000, "figures": False}
 
 
 def tiny(layers: str = "0-2", **settings: Any) -> HuggingFaceEncoder:
@@ -26,6 +28,13 @@ def tiny(layers: str = "0-2", **settings: Any) -> HuggingFaceEncoder:
     model, tokenizer = tiny_models.model("gpt2"), tiny_models.tokenizer("byte-level")
     settings = {"keep_first": True} | settings
     return HuggingFaceEncoder(model, tokenizer, name="tiny", device="cpu", layers=layers, **settings)
+
+
+def encode(model: Any, corpus: Any, *, shard_units: int | None = None, **keywords: Any) -> EncodeResult:
+    """`lb.encode`, with shards of a size."""
+    run = EncodeRun.of({"model": model, "corpus": corpus, **keywords})
+    run.shard_units = shard_units
+    return execute(run)[0]
 
 
 def alike(a: lb.MeasureResult, b: lb.MeasureResult, *, tolerance: float) -> None:
@@ -147,7 +156,7 @@ def test_a_stopped_encoding_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise KeyboardInterrupt
 
     out = tmp_path / "kept"
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted):
         encode(OwnEncoder(watch=stop), MADE, out=out, keep="float32", shard_units=60)
     assert not out.exists()
     with pytest.raises(LimbeckError, match="unfinished run is here"):
@@ -172,12 +181,48 @@ def test_finished_vectors_are_not_made_again(tmp_path: Path) -> None:
     def never(batch: int) -> None:
         raise AssertionError("they are there")
 
-    out = encode(OwnEncoder(), MADE, out=tmp_path / "kept")
-    assert encode(OwnEncoder(watch=never), MADE, out=out, existing="resume") == out
-    with pytest.raises(InputError, match=r"another keep \(float16\)"):
+    out = tmp_path / "kept"
+    made = encode(OwnEncoder(), MADE, out=out)
+    assert encode(OwnEncoder(watch=never), MADE, out=out, existing="resume") == made
+    with pytest.raises(InputError, match=r"another keep \(float16\)") as caught:
         encode(OwnEncoder(), MADE, out=out, existing="resume", keep="float32")
-    with pytest.raises(InputError, match="another model, text or settings"):
+    assert (caught.value.code, caught.value.parameter) == ("other_run", "keep")
+    with pytest.raises(InputError, match="another model, text or settings") as caught:
         encode(contextual, MADE, out=out, existing="resume")
+    assert caught.value.code == "other_run"
+
+
+def test_the_result_is_what_its_folder_gives(tmp_path: Path) -> None:
+    made = lb.encode(OwnEncoder(), MADE, out=tmp_path / "kept", keep="float32")
+    assert made == EncodeResult.load(tmp_path / "kept")
+    assert made.folder == tmp_path / "kept"
+    assert (made.name, made.layers, made.dim) == ("own", ("low", "middle", "high"), OwnEncoder.dim)
+    assert made.n == made.vectors.words_total == sum(made.columns()["occurrences"])
+    assert made.vectors.fingerprint == lb.OccurrenceVectors.load(made.folder).fingerprint
+    assert os.fspath(made) == str(tmp_path / "kept")
+    by_result, by_path = (lb.measure(vectors=one, **SETTINGS) for one in (made, tmp_path / "kept"))
+    assert by_result["anisotropy"].value.tolist() == by_path["anisotropy"].value.tolist()
+    assert "low" not in made._repr_html_()  # a row per file
+
+
+def test_the_command_and_the_verb_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from limbeck.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("t.jsonl").write_text(as_jsonl(MADE))
+    Path("v.txt").write_text("the 1 2 3\nriver 2 1 0\nand 0 1 5\n")
+    typed = ["--model", "v.txt", "--corpus", "t.jsonl", "--keep", "float32", "--part", "1/2", "--quiet"]
+    assert main(["encode", *typed, "--out", "typed"]) == 0
+    lb.encode("v.txt", "t.jsonl", keep="float32", part="1/2", out="called")
+    typed_files, called = (sorted(path.name for path in Path(one).rglob("*")) for one in ("typed", "called"))
+    assert typed_files == called
+    assert json.loads(Path("typed/vectors.json").read_text()) == json.loads(Path("called/vectors.json").read_text())
+
+
+def test_a_folder_is_needed() -> None:
+    with pytest.raises(UsageError) as caught:
+        lb.encode(OwnEncoder(), MADE, out=None)  # type: ignore[arg-type]
+    assert (caught.value.code, caught.value.parameter) == ("required", "out")
 
 
 def test_too_large_for_float16_is_named(tmp_path: Path) -> None:
@@ -190,8 +235,9 @@ def test_too_large_for_float16_is_named(tmp_path: Path) -> None:
 def test_an_unfinished_folder_is_not_taken_for_vectors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"vectors\.json"):
         lb.measure(vectors=tmp_path)
-    with pytest.raises(UsageError, match="did you mean 'float32'"):
-        encode(contextual, MADE, out=tmp_path / "kept", keep="float23")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="did you mean 'float32'") as caught:
+        encode(contextual, MADE, out=tmp_path / "kept", keep="float23")
+    assert (caught.value.code, caught.value.parameter) == ("unknown_choice", "keep")
 
 
 def test_a_shard_holds_no_more_than_memory_does() -> None:

@@ -20,8 +20,8 @@ from limbeck.accumulators import Moments
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
 from limbeck.places import unfinished_of
+from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.folders import RunFolder, held
-from limbeck.runs.execution.jobs import EncodeJob
 from limbeck.runs.execution.sharing import Reading, run_jobs
 from limbeck.runs.measure import MeasureRun
 from limbeck.runs.repair import repair
@@ -204,7 +204,7 @@ def readers(text: Path) -> dict[str, Any]:
         ),
         "repair": lambda encoder, out: repair(encoder, text, method="center", out=out, **options),
         "plan": lambda encoder, out: run_jobs(
-            [EncodeJob(out, title="e")], lambda: Reading(lb.Corpus(text), encoder, batch_tokens=60)
+            [EncodeRun.of({"out": out})], lambda: Reading(lb.Corpus(text), encoder, batch_tokens=60)
         ),
     }
 

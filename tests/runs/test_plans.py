@@ -21,8 +21,9 @@ from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.places import unfinished_of
 from limbeck.probing.settings import ProbeSettings
+from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.folders import KEPT, RunFolder
-from limbeck.runs.execution.jobs import DistillJob, EncodeJob, ProbeJob, RepairJob
+from limbeck.runs.execution.jobs import DistillJob, ProbeJob, RepairJob
 from limbeck.runs.execution.parts import with_choice
 from limbeck.runs.execution.sharing import EVERYTHING, SHARED, Reading, run_jobs
 from limbeck.runs.measure import MeasureRun, MeasureSettings
@@ -50,10 +51,17 @@ def measuring(out: Path, title: str = "measure", **options: Any) -> MeasureRun:
     return run
 
 
+def encoding(out: Path, title: str = "encode", **options: Any) -> EncodeRun:
+    """`limbeck encode` as one of several."""
+    run = EncodeRun.of({"out": out, **options})
+    run.title = title
+    return run
+
+
 def jobs_into(folder: Path) -> list[Any]:
     return [
         measuring(folder / "measure", "measure", **SETTINGS),
-        EncodeJob(folder / "encode", title="encode", keep="float32"),
+        encoding(folder / "encode", keep="float32"),
         DistillJob(folder / "distill", title="distill", settings=DISTILLED),
         RepairJob(folder / "repair", title="repair", figures=False, repair=REPAIRED),
         measuring(folder / "released", "released", **RELEASED),
@@ -284,6 +292,6 @@ def test_what_cannot_share_a_pass_says_why(tmp_path: Path, job: Any, what: str) 
 
 
 def test_two_consumers_of_one_folder(tmp_path: Path) -> None:
-    jobs = [measuring(tmp_path / "out"), EncodeJob(tmp_path / "out", title="e")]
+    jobs = [measuring(tmp_path / "out"), encoding(tmp_path / "out")]
     with pytest.raises(UsageError, match="a folder of its own"):
         run_jobs(jobs, lambda: reading(OwnEncoder()))

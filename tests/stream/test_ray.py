@@ -24,7 +24,7 @@ from limbeck.cli import main
 from limbeck.corpus import Corpus
 from limbeck.encoders.function import TextPreparer
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs.execution.jobs import EncodeJob
+from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.sharing import Reading, run_jobs
 from limbeck.runs.measure import MeasureRun
 from limbeck.stream import Choice, Passed, Plan, TextSource, run_pass
@@ -354,7 +354,7 @@ def test_a_plan_runs_there_too(cluster: Any, tmp_path: Path) -> None:
     def jobs(place: Path) -> list[Any]:
         settings = {"min_contexts": 2, "points": 100, "mev_words": 5, "figures": False}
         measure = MeasureRun.of({"out": place / "measure", **settings})
-        return [measure, EncodeJob(place / "encode", title="encode", keep="float32")]
+        return [measure, EncodeRun.of({"out": place / "encode", "keep": "float32"})]
 
     for place, workers in (("here", 0), ("there", cluster)):
         reading = Reading(Corpus.from_sentences(MADE), OwnEncoder(), batch_tokens=60)

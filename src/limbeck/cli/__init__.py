@@ -16,7 +16,6 @@ from limbeck.cli import (
     analyze,
     compare,
     distill,
-    encode,
     finetune,
     merge,
     plan,
@@ -46,7 +45,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (encode, repair, distill, analyze, probe, finetune, plan, run, merge, compare, reproduce)
+COMMANDS = (repair, distill, analyze, probe, finetune, plan, run, merge, compare, reproduce)
 
 EPILOG = """\
 examples:

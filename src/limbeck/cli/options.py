@@ -131,21 +131,6 @@ def settings_from(options: argparse.Namespace, kind: type[S]) -> S:
     return kind.of(vars(options))
 
 
-def add_part_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("a part of a text, for `limbeck merge`")
-    group.add_argument("--part", metavar="K/N", help="plan the whole text, read the K-th of N parts")
-    group.add_argument("--index-of", metavar="RUN", help="take the plan of another part's run instead of making it")
-
-
-def add_repair_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--repair",
-        metavar="R",
-        help="repair the vectors inside the pass: the folder of a run of `limbeck repair`, each layer by its own "
-        "repair, or a file of one repair, for every layer",
-    )
-
-
 #: options of the model and the text; what is not given is left to the library, which knows the defaults
 SOURCE_OPTIONS = (
     "revision", "layers", "pooling", "window", "context", "keep_first", "special", "stack", "device", "dtype",
@@ -168,10 +153,6 @@ def source_options(options: argparse.Namespace) -> dict[str, Any]:
         if options.units == "characters":
             found["characters"] = True
         found["units"] = "words" if options.units == "characters" else options.units
-    if getattr(options, "repair", None) is not None:
-        found["repair"] = options.repair
-    if getattr(options, "first_document", None):
-        found["first_document"] = options.first_document
     if getattr(options, "vectors", None) is not None and (idle := found.keys() - {"device", "repair"}):
         named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(idle))
         raise UsageError(f"--vectors were made with a model and a text; {named} comes too late: give it to encode.")

@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from limbeck.cli import distill, encode, probe, repair
+from limbeck.cli import distill, probe, repair
 from limbeck.cli.options import add_corpus_options, add_model_options, count, positive
 from limbeck.cli.program import parser_for
 from limbeck.errors import InputError, UsageError
 from limbeck.remote import refuse_password
+from limbeck.runs.encode import EncodeRun
 from limbeck.runs.measure import MeasureRun
 
 #: commands that can share a pass
 CONSUMERS: dict[str, Any] = {
     "measure": MeasureRun,
-    "encode": encode,
+    "encode": EncodeRun,
     "repair": repair,
     "distill": distill,
     "probe": probe,

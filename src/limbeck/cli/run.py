@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from limbeck.cli.options import add_engine_options
 from limbeck.errors import Interrupted, UsageError
 from limbeck.parameters import takes
+from limbeck.runs.encode import EncodeRun
+from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.measure import MeasureRun
 
 if TYPE_CHECKING:
@@ -194,28 +196,18 @@ def jobs_of(file: PlanFile, out: Path | None) -> list[Any]:
 REPAIRED = "repair changes the vectors inside the pass, which others share: run it by itself"
 
 
-def measure_job(options: argparse.Namespace) -> Any:
-    from limbeck.cli.program import made
+def shared_run(run: type[SharedRun[Any]]) -> Callable[[argparse.Namespace], Any]:
+    """What makes a run out of its options."""
 
-    given = vars(options)
-    if given.get("repair") is not None:
-        raise UsageError(REPAIRED)
-    return made(MeasureRun, given)
+    def make(options: argparse.Namespace) -> Any:
+        from limbeck.cli.program import made
 
+        given = vars(options)
+        if given.get("repair") is not None:
+            raise UsageError(REPAIRED, code="not_shared", parameter="repair")
+        return made(run, given)
 
-def encode_job(options: argparse.Namespace) -> Job:
-    from limbeck.errors import choose
-    from limbeck.runs.encode import DTYPES
-    from limbeck.runs.execution.jobs import EncodeJob
-
-    refuse_repair(options)
-    choose(options.keep, DTYPES, what="keep")
-    return EncodeJob(options.out, keep=options.keep)
-
-
-def refuse_repair(options: argparse.Namespace) -> None:
-    if options.repair is not None:
-        raise UsageError(REPAIRED)
+    return make
 
 
 def repair_job(options: argparse.Namespace) -> Job:
@@ -253,8 +245,8 @@ def probe_job(options: argparse.Namespace) -> Job:
 
 
 MAKERS = {
-    "measure": measure_job,
-    "encode": encode_job,
+    "measure": shared_run(MeasureRun),
+    "encode": shared_run(EncodeRun),
     "repair": repair_job,
     "distill": distill_job,
     "probe": probe_job,

@@ -1,35 +1,236 @@
-"""Encode once: keep the vectors of every occurrence, to be used in the place of model and text."""
+"""`limbeck encode`: the vectors of every occurrence of a text, in a folder that replaces model and text."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
-import numpy as np
+from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
+from limbeck.encoders.settings import EncoderSettings, LoadingSettings
+from limbeck.errors import InputError
+from limbeck.results import RunResult
+from limbeck.runs.execution.run import SharedRun
+from limbeck.runs.execution.settings import (
+    ModelSettings,
+    PartSettings,
+    PassOutputSettings,
+    RepairedSettings,
+    TextSettings,
+    need_folder,
+    need_source,
+)
+from limbeck.settings import Settings, option
+from limbeck.stream.settings import BatchSettings, EngineSettings
 
-from limbeck.distillation.wordlist import tells_case
-from limbeck.encoded import Encoded
-from limbeck.errors import InputError, choose
-from limbeck.parameters import takes
-from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.input_guard import steady
-from limbeck.runs.execution.parts import Division, division_of, planned
-from limbeck.runs.execution.sources import READING, open_source
-from limbeck.stream import Choice, Source, run_pass
-from limbeck.stream.checkpoint import PARTS
-from limbeck.stream.run import SHARD_UNITS, identity_of
-from limbeck.stream.workers import Workers
-from limbeck.vectors import OccurrenceWriter
-from limbeck.vectors.arrays import read_json
-from limbeck.vectors.writer import DESCRIPTION
+if TYPE_CHECKING:
+    from limbeck.accumulators import Accumulator
+    from limbeck.encoded import Encoded
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.parts import Division
+    from limbeck.runs.execution.sharing import Reading
+    from limbeck.stream import Consumer, Plan, Source
+    from limbeck.vectors import OccurrenceVectors, OccurrenceWriter
 
-Kept = Literal["float16", "float32"]
-DTYPES: tuple[Kept, ...] = get_args(Kept)
 SHARD_BYTES = 1 << 30  #: of vectors in float32, before they are written
 
 
-class Keeper:
+@dataclass(frozen=True)
+class EncodeSettings(Settings, group="vectors"):
+    """How vectors are saved."""
+
+    keep: Literal["float16", "float32"] = option(
+        "float16", metavar="DTYPE", help="precision of the saved vectors: float16 (default) or float32"
+    )
+
+
+@dataclass(kw_only=True)
+class EncodeRun(SharedRun["EncodeResult"]):
+    """Encode a text once and save every vector; --vectors then replaces model and text."""
+
+    command: ClassVar[str] = "encode"
+    summary: ClassVar[str] = "save the vectors of every word of a text"
+    details: ClassVar[str] = """\
+DIR then holds a file of vectors per shard, and vectors.json. Duplicate texts are among them: whether they count is
+decided when the vectors are used.
+"""
+    examples: ClassVar[str] = """\
+limbeck encode --model bert-base-cased --corpus text.txt --out vectors
+limbeck encode --model bert-base-cased --corpus text.txt --layers 0,6,12 --keep float32 --out vectors
+limbeck encode --model bert-base-cased --corpus text.txt --repair runs/repaired --out isotropic
+limbeck encode --model bert-base-cased --corpus text.txt --part 2/3 --out vectors-2
+limbeck measure --vectors vectors --out runs/cached
+"""
+
+    model: ModelSettings
+    text: TextSettings
+    output: PassOutputSettings
+    encoding: EncodeSettings
+    loading: LoadingSettings
+    encoder: EncoderSettings
+    repaired: RepairedSettings
+    reading: CorpusSettings
+    unit: TextUnitSettings
+    part: PartSettings
+    batches: BatchSettings
+    engine: EngineSettings
+
+    @property
+    def transient(self) -> Sequence[str]:
+        from limbeck.stream.checkpoint import PARTS
+
+        return ["state" if self.part.part is None else f"state/{PARTS}"]  # parts are merged by their index
+
+    def validate(self) -> None:
+        need_source(self.model.model, self.text.corpus, instead="")
+        need_folder(self.output)
+        _ = self.division  # a wrong part should not cost a model's loading
+
+    @cached_property
+    def division(self) -> Division:
+        """Which part of a text is read."""
+        from limbeck.runs.execution.parts import division_of
+
+        return division_of(self.part.part, index_of=self.part.index_of)
+
+    @property
+    def depends(self) -> dict[str, Any]:
+        """Beside model and text, what its vectors depend on."""
+        return self.encoding.as_dict() | self.division.told()
+
+    def open(self) -> None:
+        from limbeck.runs.execution.sources import open_source
+
+        self.source = cast(Any, open_source(self.model.model, self.text.corpus, **self.source_options()))
+
+    def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
+        from limbeck.runs.measuring.sums import size
+        from limbeck.stream import Choice
+        from limbeck.stream.foretell import look_ahead, seconds_a_pass, time_told
+
+        ahead = look_ahead(self.source, choice=Choice(), deduplicate=False)
+        one, units = seconds_a_pass(ahead, workers=context.workers.count), ahead.plan.units
+        yield ahead.plan.describe() + ahead.note
+        yield time_told(one + ahead.whole_look + opened, units / max(one, 1e-9))
+        width = 2 if self.encoding.keep == "float16" else 4
+        yield f"{size(units * len(self.source.layers) * self.source.dim * width)} of disk"
+
+    def compute(self, context: RunContext) -> EncodeResult:
+        from limbeck.runs.execution.input_guard import steady
+        from limbeck.runs.execution.parts import planned
+        from limbeck.stream import Choice, run_pass
+        from limbeck.vectors.writer import DESCRIPTION
+
+        source, folder = self.source, context.folder
+        assert folder is not None
+        (folder / DESCRIPTION).unlink(missing_ok=True)  # of a run killed in its last moment
+        writer = self.writer(folder)
+        how: dict[str, Any] = {"choice": Choice(), "workers": context.workers, "progress": context.progress}
+        size = self.shard_units or shard_size(source)
+        with steady(source):
+            index = planned(
+                source,
+                self.division,
+                self.identity(),
+                deduplicate=True,
+                state=context.checkpoint,
+                shard_units=size,
+                **how,
+            )
+            run_pass(
+                source,
+                [],
+                plan=index,
+                consumers=[Saver(writer)],
+                checkpoint=context.checkpoint,
+                settings=self.depends,
+                read_duplicates=True,
+                **how,
+            )
+        writer.close(duplicates=index.duplicates)
+        return replace(EncodeResult.load(folder), folder=self.out)
+
+    def writer(self, folder: Path) -> OccurrenceWriter:
+        """What writes vectors into a folder, with what is known of their origin."""
+        from limbeck.distillation.wordlist import tells_case
+        from limbeck.vectors import OccurrenceWriter
+
+        source = self.source
+        encoder = getattr(source, "encoder", None)
+        case = {} if encoder is None else {"tells_case": tells_case(encoder)}  # whether Tea and tea differ
+        return OccurrenceWriter(
+            folder,
+            encoder_name=source.name,
+            encoder_fingerprint=source.fingerprint,
+            layers=source.layers,
+            dim=source.dim,
+            dtype=self.encoding.keep,
+            about=source.describe() | case | self.division.told(),
+        )
+
+    def check_complete(self, folder: RunFolder) -> None:
+        about = EncodeResult.load(folder.target).record
+        for name, wanted, what, parameter in (
+            ("encoder_fingerprint", self.source.fingerprint, "model, text or settings", ""),
+            ("dtype", self.encoding.keep, f"--keep ({about.get('dtype')})", "keep"),
+        ):
+            if about.get(name) != wanted:
+                raise InputError(
+                    f"{folder.target}: contains finished vectors of another {what}: --existing=replace, or another "
+                    "--out.",
+                    code="other_run",
+                    parameter=parameter,
+                )
+        part, theirs = self.division.told().get("part"), about["about"].get("part")
+        if theirs != part:
+            raise InputError(
+                f"{folder.target}: contains finished vectors of part {theirs or '1/1'} of the text, not of "
+                f"{part or '1/1'}: --existing=replace, or another --out.",
+                code="other_run",
+                parameter="part",
+            )
+
+    def load(self, folder: Path) -> EncodeResult:
+        return replace(EncodeResult.load(folder), folder=self.out)
+
+    # sharing a pass
+
+    @property
+    def reads_duplicates(self) -> bool:
+        return True
+
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        super().join_pass(reading, folder)
+        self.shard_units = shard_size(self.source)
+
+    def identity(self) -> Any:
+        from limbeck.stream import Choice
+        from limbeck.stream.run import identity_of
+
+        return identity_of(self.source, self.depends, choice=Choice())
+
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
+        from limbeck.runs.execution.parts import texts_beside, with_choice
+        from limbeck.stream import Choice
+
+        self.index = with_choice(everything, Choice())
+        texts_beside(state, self.folder.state)  # what makes an interrupted run worth resuming
+        return self.index
+
+    def consumers(self) -> list[Consumer]:
+        return [Saver(self.writer(self.folder.unfinished))]
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        from limbeck.runs.execution.parts import save_whole
+
+        save_whole(self.folder.state, self.identity(), self.index, made, dropped)
+
+
+class Saver:
     """Writes each shard's occurrences to a file when the shard is complete."""
 
     def __init__(self, writer: OccurrenceWriter) -> None:
@@ -37,12 +238,15 @@ class Keeper:
         self._batches: list[Encoded] = []
 
     def update(self, batch: Encoded) -> None:
-        # kept on the host: a shard of a large model would not fit beside it
+        from limbeck.encoded import Encoded
+
+        # on the host: a shard of a large model would not fit beside it
         self._batches.append(
             Encoded(batch.vectors.cpu(), batch.words, batch.sentences, batch.texts, batch.occurrences, batch.strings)
         )
 
     def end_shard(self, number: int) -> None:
+        import numpy as np
         import torch
 
         batches, self._batches = self._batches, []
@@ -58,118 +262,84 @@ class Keeper:
         )
 
 
-@takes(*READING)
-def encode(
-    model: Any,
-    corpus: Any,
-    *,
-    out: str | Path,
-    keep: Kept = "float16",
-    existing: str = "fail",
-    part: str | None = None,
-    index_of: str | Path | None = None,
-    workers: int = 0,
-    progress: bool = False,
-    shard_units: int | None = None,
-    **options: Any,
-) -> Path:
-    """Keep the vectors of every occurrence in a folder; see `measure` for the options.
-
-    Duplicate texts are kept: whether they count is decided when the vectors are used.
-    """
-    choose(keep, DTYPES, what="--keep")
-    how: dict[str, Any] = {"keep": keep, "division": division_of(part, index_of=index_of), "shard_units": shard_units}
-    with RunFolder(out, existing=existing) as folder:
-        source = open_source(model, corpus, **options)
-        return encode_source(source, folder, workers=workers, progress=progress, **how)
-
-
-def encode_source(
-    source: Source,
-    folder: RunFolder,
-    *,
-    keep: Kept = "float16",
-    division: Division | None = None,
-    workers: int | Workers = 0,
-    progress: bool = False,
-    shard_units: int | None = None,
-) -> Path:
-    """Run the pass and keep what comes out of it; nothing is left to do where the folder is complete."""
-    division = division or Division()
-    if folder.complete:
-        check_same(folder.target, source, keep=keep, division=division)
-        return folder.target
-    (folder.unfinished / DESCRIPTION).unlink(missing_ok=True)  # of a run killed in its last moment
-    writer = writer_for(source, folder.unfinished, keep=keep, division=division)
-    told = settings_told(keep, division)
-    with steady(source), nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes:
-        how: dict[str, Any] = {"choice": Choice(), "workers": processes, "progress": progress}
-        plan = planned(
-            source,
-            division,
-            identity_of(source, told, choice=Choice()),
-            deduplicate=True,
-            state=folder.state,
-            shard_units=shard_units or shard_size(source),
-            **how,
-        )
-        run_pass(
-            source,
-            [],
-            plan=plan,
-            consumers=[Keeper(writer)],
-            checkpoint=folder.state,
-            settings=told,
-            read_duplicates=True,
-            **how,
-        )
-    writer.close(duplicates=plan.duplicates)
-    folder.passing.append("state" if division.part is None else f"state/{PARTS}")  # of a part the plan is merged by
-    return folder.finish()
-
-
-def writer_for(source: Source, folder: Path, *, keep: Kept, division: Division | None = None) -> OccurrenceWriter:
-    """What writes the vectors of a source into a folder."""
-    return OccurrenceWriter(
-        folder,
-        encoder_name=source.name,
-        encoder_fingerprint=source.fingerprint,
-        layers=source.layers,
-        dim=source.dim,
-        dtype=keep,
-        about=about_source(source) | (division or Division()).told(),
-    )
-
-
-def settings_told(keep: Kept, division: Division | None = None) -> dict[str, Any]:
-    """What a stopped run must share with the one that goes on."""
-    return {"keep": keep} | (division or Division()).told()
-
-
-def about_source(source: Source) -> dict[str, object]:
-    """What kept vectors know of where they come from; also whether their teacher tells Tea and tea apart."""
-    encoder = getattr(source, "encoder", None)
-    return source.describe() | ({} if encoder is None else {"tells_case": tells_case(encoder)})
-
-
 def shard_size(source: Source) -> int:
-    """Words a shard: as many as memory holds at once, with all their layers."""
+    """Words per shard: as many as memory holds at once, with all their layers."""
+    from limbeck.stream.run import SHARD_UNITS
+
     return max(1, min(SHARD_UNITS["cpu"], SHARD_BYTES // (4 * len(source.layers) * source.dim)))
 
 
-def check_same(folder: Path, source: Source, *, keep: Kept, division: Division | None = None) -> None:
-    """Refuse to take finished vectors for those of another model, text, part or precision."""
-    about = read_json(folder / DESCRIPTION)
-    wanted = {"encoder_fingerprint": source.fingerprint, "dtype": keep}
-    for name, value in wanted.items():
-        if about.get(name) != value:
-            what = "model, text or settings" if name == "encoder_fingerprint" else f"--keep ({about.get(name)})"
-            raise InputError(
-                f"{folder}: holds finished vectors of another {what}: --existing=replace, or another --out."
-            )
-    part = (division or Division()).told().get("part")
-    if about["about"].get("part") != part:
-        raise InputError(
-            f"{folder}: holds finished vectors of part {about['about'].get('part') or '1/1'} of the text, not of "
-            f"{part or '1/1'}: --existing=replace, or another --out."
-        )
+@dataclass(frozen=True)
+class EncodeResult(RunResult, os.PathLike[str]):
+    """Saved vectors: `result.vectors` opens them. It is a path, too, wherever cached vectors are taken.
+
+    folder  where they are
+    record  vectors.json: the encoder, its layers, the text, the files
+    """
+
+    has_record: ClassVar[bool] = False  # vectors.json describes them
+
+    folder: Path
+    record: Mapping[str, Any]
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return str(self.record["encoder_name"])
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(self.record["layers"])
+
+    @property
+    def dim(self) -> int:
+        return int(self.record["dim"])
+
+    @property
+    def n(self) -> int:
+        """Occurrences that have a vector."""
+        return int(self.record["words_total"])
+
+    @property
+    def vectors(self) -> OccurrenceVectors:
+        """The vectors, of which nothing large is read yet."""
+        from limbeck.vectors import OccurrenceVectors
+
+        return OccurrenceVectors.load(self.folder)
+
+    def title(self) -> str:
+        return f"{self.name}: {self.n:,} occurrences, {len(self.layers)} layers of {self.dim} dimensions"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row per file."""
+        files = self.record["shards"]
+        return {"file": [one["file"] for one in files], "occurrences": [one["rows"] for one in files]}
+
+    def write(self, folder: Path) -> None:
+        """The run has written its shards as they were complete."""
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        from limbeck.vectors.arrays import read_json
+        from limbeck.vectors.writer import DESCRIPTION
+
+        folder = Path(folder).expanduser()
+        return cls(folder, read_json(folder / DESCRIPTION))
+
+
+def encode(model: Any, corpus: Any, *, out: str | Path, progress: bool = False, **keywords: Any) -> EncodeResult:
+    """Save the vectors of every occurrence in a folder, to be used in the place of model and text.
+
+    model, corpus  as `measure` takes them
+    out            a new folder
+    progress       show bars
+
+    All other keywords are the options of `limbeck encode`, by the same names. Duplicate texts are encoded too: whether
+    they count is decided when the vectors are used.
+    """
+    from limbeck.runs.execution.execute import execute
+
+    return execute(EncodeRun.of({"model": model, "corpus": corpus, "out": out, **keywords}), progress=progress)[0]

@@ -227,10 +227,6 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
         if isinstance(model, str | Path | None) or self.vectors.vectors is not None:  # arrays need no corpus
             need_source(model, self.text.corpus, self.vectors.vectors)
 
-    @property
-    def layers(self) -> Any:  # type: ignore[override]
-        return self.encoder.layers
-
     @cached_property
     def division(self) -> Division:
         """Which part of a text is read."""
@@ -242,9 +238,7 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
         from limbeck.runs.execution.sources import open_source
 
         (model,) = self.models.model or (None,)
-        asked: dict[str, Any] = self.loading.given() | self.encoder.given() | self.reading.given()
-        asked |= self.unit.given() | self.batches.given() | self.repaired.given()
-        asked["preset_units"] = self.measures.rules.units
+        asked = self.source_options() | {"preset_units": self.measures.rules.units}
         if self.separate.first_document:
             asked["first_document"] = self.separate.first_document
         self.source = cast(Any, open_source(model, self.text.corpus, vectors=self.vectors.vectors, **asked))

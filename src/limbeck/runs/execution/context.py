@@ -25,6 +25,7 @@ class RunContext:
     progress    whether bars are shown
     notify      what a user should know while it runs goes here, line by line
     checkpoint  folder of what an interrupted run resumes from; None where nothing is kept
+    folder      that is being written, for what is too large for a result; None where none is
     seed        of samples and intervals
     """
 
@@ -32,6 +33,7 @@ class RunContext:
     progress: bool = False
     notify: Notify = silent
     checkpoint: Path | None = None
+    folder: Path | None = None
     seed: int = 0
 
 

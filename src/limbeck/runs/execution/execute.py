@@ -76,7 +76,7 @@ def _execute(run: Run[R], context: RunContext, prepare: Callable[[], None] | Non
 
 def complete(run: Run[R], folder: RunFolder, context: RunContext) -> R:
     """Compute what is left, and put the folder in its place."""
-    result = run.compute(replace(context, checkpoint=folder.state))
+    result = run.compute(replace(context, checkpoint=folder.state, folder=folder.unfinished))
     write(result, folder.unfinished, figures=run.output.figures)
     folder.passing += run.transient
     folder.finish()
@@ -87,7 +87,8 @@ def write(result: RunResult, folder: Path, *, figures: bool) -> None:
     """Everything that a folder holds but its report."""
     try:
         result.write(folder)
-        write_record(folder, result.record)
+        if result.has_record:
+            write_record(folder, result.record)
         if figures:
             result.draw(folder, folder / "figures")
     except OSError as error:

@@ -20,9 +20,7 @@ from limbeck.reporting.repairs import draw_repair
 from limbeck.runs.distill import checked, distill_into, words_in
 from limbeck.runs.distilling.subject import Subject
 from limbeck.runs.distilling.work import Distillation
-from limbeck.runs.encode import Keeper, Kept, check_same, encode_source, settings_told, shard_size, writer_for
 from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.parts import save_whole, texts_beside, with_choice
 from limbeck.runs.execution.sources import is_static
 from limbeck.runs.measure import MeasuredPass, MeasureSettings
 from limbeck.runs.probe import EVERY_LAYER, open_probing, probe_into
@@ -30,7 +28,7 @@ from limbeck.runs.repair import BEFORE, RepairSettings, repair_subject
 from limbeck.runs.repair import Subject as RepairSubject
 from limbeck.runs.repair import check_complete as check_repaired
 from limbeck.runs.repairing.tables import load_table
-from limbeck.stream import Choice, Consumer, Plan, TextSource
+from limbeck.stream import Consumer, Plan, TextSource
 from limbeck.stream.checkpoint import Checkpoint, Part
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
@@ -106,40 +104,6 @@ class Job:
     def finish(self, *, workers: Workers, progress: bool) -> None:
         """All that its command does after the pass."""
         raise NotImplementedError
-
-
-@dataclass
-class EncodeJob(Job):
-    """`limbeck encode`."""
-
-    keep: Kept = "float16"
-
-    command: ClassVar[str] = "encode"
-    reads_duplicates: ClassVar[bool] = True
-
-    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
-        super().join_pass(reading, folder)
-        self.shard_units = shard_size(self.source)
-
-    def identity(self) -> Any:
-        return identity_of(self.source, settings_told(self.keep), choice=Choice())
-
-    def choose(self, everything: Plan, *, state: Path) -> Plan:
-        self.plan = with_choice(everything, Choice())
-        texts_beside(state, self.folder.state)  # what makes a stopped run worth going on with
-        return self.plan
-
-    def consumers(self) -> list[Consumer]:
-        return [Keeper(writer_for(self.source, self.folder.unfinished, keep=self.keep))]
-
-    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
-        save_whole(self.folder.state, self.identity(), self.plan, made, dropped)
-
-    def check_complete(self, folder: RunFolder) -> None:
-        check_same(self.folder.target, self.source, keep=self.keep)
-
-    def finish(self, *, workers: Workers, progress: bool) -> None:
-        encode_source(self.source, self.folder, keep=self.keep, workers=workers)
 
 
 @dataclass

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
+from limbeck.encoders.settings import EncoderSettings, LoadingSettings
 from limbeck.runs.execution.command import Command
-from limbeck.runs.execution.settings import OptionalOutputSettings, OutputSettings
+from limbeck.runs.execution.settings import FolderSettings, OptionalOutputSettings, RepairedSettings
 from limbeck.settings import options_of
-from limbeck.stream.settings import EngineSettings
+from limbeck.stream.settings import BatchSettings, EngineSettings
 
 if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from limbeck.stream import Consumer, Plan, TextSource
 
 R = TypeVar("R", bound="RunResult")
+#: what `open_source` takes
+SOURCE = (LoadingSettings, EncoderSettings, CorpusSettings, TextUnitSettings, BatchSettings, RepairedSettings)
 
 
 class Run(Command, Generic[R]):
@@ -29,15 +33,18 @@ class Run(Command, Generic[R]):
     `execute` calls the methods in the order in which they stand here; it alone knows folders, locks, resuming, dry
     runs, signals, the record and figures.
 
-    transient   files and folders of an unfinished run that a finished one does not keep
     together    what `join` writes beside the folders of several models
     """
 
-    transient: ClassVar[tuple[str, ...]] = ()
     together: ClassVar[tuple[str, ...]] = ()
 
-    output: OutputSettings | OptionalOutputSettings
+    output: FolderSettings | OptionalOutputSettings
     engine: EngineSettings
+
+    @property
+    def transient(self) -> Sequence[str]:
+        """Files and folders of an unfinished run that a finished one does not keep."""
+        return ()
 
     @property
     def writes(self) -> bool:
@@ -94,12 +101,22 @@ class SharedRun(Run[R]):
     """
 
     usual_layers: ClassVar[str | None] = None
-    layers: str | Sequence[str] | None
+    encoder: EncoderSettings
     source: TextSource
     folder: RunFolder
     index: Plan
     title: str = ""
     shard_units: int | None = None
+
+    @property
+    def layers(self) -> Any:
+        """The layers that were asked for."""
+        return self.encoder.layers
+
+    def source_options(self) -> dict[str, Any]:
+        """What was asked of the model and the text, as `open_source` takes it."""
+        kinds = [one for name in self.settings() if isinstance(one := getattr(self, name), SOURCE)]
+        return {name: value for one in kinds for name, value in one.given().items()}
 
     @property
     def out(self) -> Path:

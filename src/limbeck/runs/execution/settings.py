@@ -74,11 +74,11 @@ class VectorsSettings(Settings, group="model"):
     )
 
 
-def need_source(model: Any, corpus: Any, vectors: Any) -> None:
-    """Refuse anything but a model and a corpus, or cached vectors."""
+def need_source(model: Any, corpus: Any, vectors: Any = None, *, instead: str = ", or --vectors") -> None:
+    """Refuse anything but a model and a corpus, or cached vectors instead, where those are taken."""
     if vectors is None and (model is None or corpus is None):
         raise UsageError(
-            "--model and --corpus are needed, or --vectors.",
+            f"--model and --corpus are needed{instead}.",
             code="no_source",
             parameter="corpus" if model is not None else "model",
         )
@@ -138,8 +138,11 @@ class OptionalOutputSettings(Settings, group="output"):
 
 
 @dataclass(frozen=True)
-class OutputSettings(Settings, group="output"):
+class FolderSettings(Settings, group="output"):
     """Where the result goes."""
+
+    figures = False  # of runs that draw none
+    dry_run = False  # of runs that are soon done
 
     out: Path | None = option(
         None,
@@ -156,5 +159,23 @@ class OutputSettings(Settings, group="output"):
         metavar="HOW",
         help="if DIR exists: fail (default), resume an unfinished run, or replace it",
     )
-    figures: bool = option(True, recorded=False, help="do not draw figures")
+
+
+def need_folder(output: FolderSettings) -> None:
+    """Refuse a run without a folder, where what it makes is too large for anything else."""
+    if output.out is None:
+        raise UsageError("--out is required.", code="required", parameter="out")
+
+
+@dataclass(frozen=True)
+class PassOutputSettings(FolderSettings):
+    """Where the result of a pass goes."""
+
     dry_run: bool = option(False, terminal=True, recorded=False, help="report words, time, memory and disk, and stop")
+
+
+@dataclass(frozen=True)
+class OutputSettings(PassOutputSettings):
+    """Where the result of a pass and its figures go."""
+
+    figures: bool = option(True, recorded=False, help="do not draw figures")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,8 @@ def open_source(
         device = options.pop("device", "auto")
         refuse_options(options | ({"first_document": first_document} if first_document else {}), "kept vectors")
         where = "cpu" if device == "auto" else str(choose_device(device))
+        if isinstance(vectors, os.PathLike):  # a result of `encode`, too
+            vectors = Path(vectors)
         if isinstance(vectors, str | Path):
             return VectorSource(OccurrenceVectors.load(vectors), str(vectors), where)
         kept = in_memory(vectors) if is_array(vectors) else vectors
