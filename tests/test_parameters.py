@@ -12,7 +12,6 @@ import torch
 import limbeck as lb
 from limbeck.errors import UsageError
 from limbeck.parameters import check_fields, takes
-from limbeck.runs.repair import repair
 
 SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
 
@@ -29,7 +28,7 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
         (lambda: lb.probing.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
         (lambda: lb.probing.finetune("mini-bert", "pos", epochs=1), "epochs", "FinetuneSettings(epochs"),
         (lambda: lb.load_encoder("mini-bert", layer=1), "layer", "layers"),
-        (lambda: repair("mini-bert", SENTENCES, methods="center", out="x"), "methods", "method"),
+        (lambda: lb.repair("mini-bert", SENTENCES, method="center", weight=1, out="x"), "weight", "weights"),
         (lambda: lb.compare("a", "b", draw=1), "draw", "draws"),
         (lambda: lb.evaluation.evaluate(None, None, metrics="pearson"), "metrics", "metric"),
     ],

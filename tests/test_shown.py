@@ -117,13 +117,18 @@ def test_layers_of_a_run_go_by_their_names() -> None:
 
 
 def test_a_repair_shows_what_it_changed() -> None:
-    from limbeck.measures.result import Result
     from limbeck.repairs import Center
-    from limbeck.runs.repair import Repaired
+    from limbeck.runs.repair import RepairResult
 
-    before, after = ({"anisotropy": Result("anisotropy", np.array(values), 9)} for values in ([0.8, 0.9], [0.0, 0.1]))
-    kept: dict[str, Any] = {"local": {}, "space": {}, "dropped": {}, "n": 1234}
-    found = Repaired(EVIL, ("0", "12"), {"0": Center(), "12": Center()}, before, after, **kept)
+    facts = {"name": EVIL, "layers": ["0", "12"], "fitted_on": 1234, "method": "center", "dropped_after": {}}
+
+    def measured(*values: float) -> lb.MeasureResult:
+        numbers = {name: [float("nan")] * 2 for name in ("baseline", "adjusted", "low", "high")}
+        table = {"layer": ["0", "12"], "measure": ["anisotropy"] * 2, "value": list(values), "n": [9, 9], **numbers}
+        return lb.MeasureResult(facts, {"layers": {**table, "note": ["", ""]}, "words": {}})
+
+    repairs = {"0": Center(), "12": Center()}
+    found = RepairResult(facts, repairs, measured(0.8, 0.9), measured(0.0, 0.1), {}, {}, {})
     assert found.columns() == {
         "layer": ["0", "12"],
         "measure": ["anisotropy"] * 2,

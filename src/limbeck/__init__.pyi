@@ -23,6 +23,7 @@ from limbeck.runs.evaluate import EvaluateResult as EvaluateResult
 from limbeck.runs.measure import MeasureResult as MeasureResult
 from limbeck.runs.measure import MeasureSettings as MeasureSettings
 from limbeck.runs.merge import merge as merge
+from limbeck.runs.repair import RepairResult as RepairResult
 from limbeck.vectors import OccurrenceVectors as OccurrenceVectors
 from limbeck.vectors import StaticVectors as StaticVectors
 
@@ -225,6 +226,56 @@ def measure(
     address: str | None = ...,
     gpus_per_worker: float | None = ...,
 ) -> MeasureResult: ...
+
+def repair(
+    model: Any = ...,
+    corpus: Any = ...,
+    *,
+    method: str,
+    progress: bool = ...,
+    counts: Any = ...,
+    weights: Literal["uniform", "frequency"] = ...,
+    local_points: int = ...,
+    out: str | Path | None = ...,
+    existing: Literal["fail", "resume", "replace"] = ...,
+    figures: bool = ...,
+    revision: str | None = ...,
+    device: str | None = ...,
+    dtype: Literal["float32", "bfloat16", "float16"] | None = ...,
+    trust_remote_code: bool = ...,
+    layers: Any = ...,
+    pooling: Literal["mean", "first", "last", "sum", "max", "min"] | None = ...,
+    units: Literal["words", "pieces", "characters"] | None = ...,
+    window: int | None = ...,
+    context: int | None = ...,
+    targets: Any = ...,
+    keep_first: bool = ...,
+    special: bool = ...,
+    stack: Literal["encoder", "decoder"] | None = ...,
+    vectors: Any = ...,
+    format: Literal["auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse"] = ...,
+    paragraphs: Literal["lines", "blocks"] = ...,
+    columns: Any = ...,
+    cells: Literal["sentence", "prose"] = ...,
+    encoding: str = ...,
+    language: str = ...,
+    lowercase: bool = ...,
+    text_unit: Literal["sentence", "paragraph", "document"] = ...,
+    preset: Literal["corrected", "paper", "released"] = ...,
+    min_contexts: int = ...,
+    max_words: int = ...,
+    mev_words: int = ...,
+    max_contexts: int = ...,
+    points: int = ...,
+    two_pass: bool = ...,
+    seed: int = ...,
+    text: bool = ...,
+    batch_tokens: int | None = ...,
+    workers: int | None = ...,
+    engine: Literal["local", "ray"] = ...,
+    address: str | None = ...,
+    gpus_per_worker: float | None = ...,
+) -> RepairResult: ...
 
 def report(
     *runs: str | Path,

@@ -152,10 +152,10 @@ def test_resume(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
         (("--method", "cluster:init=kmeans++"), 2, "did you mean 'k-means++'"),
         (("--method", "cluster:clusters=0"), 2, "whole number of at least 1"),
         (("--method", "cluster:cluster=5"), 2, "did you mean 'clusters'"),
-        (("--method", "center", "whiten"), 2, "unrecognized arguments: whiten"),
+        (("--method", "center", "whiten"), 2, "whiten"),
         (("--method", "center", "--weights", "frequency"), 2, "for a table of vectors without a text"),
         (("--method", "center", "--counts", "nowhere"), 1, "nowhere: a file of words and their counts is needed"),
-        (("--method", "center", "--vectors", "kept"), 2, "--vectors stand in the place of"),
+        (("--method", "center", "--vectors", "kept"), 2, "--vectors replaces --model and --corpus"),
         ((), 2, "--method"),
     ],
 )

@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 
 import limbeck as lb
-import limbeck.runs.repair
 from limbeck.corpus import Corpus
 from limbeck.encoded import Encoded
 from limbeck.errors import InputError, LimbeckError
@@ -177,7 +176,7 @@ def test_a_repair_of_one_file_of_vectors_is_not_for_another_of_its_name(tmp_path
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         lb.StaticVectors(words, rng.normal(size=(30, 4)) + 1).save(tmp_path / folder / "v.txt", "glove")
-    run = limbeck.runs.repair.repair(tmp_path / "one" / "v.txt", method="center", out=tmp_path / "run")
+    run = lb.repair(tmp_path / "one" / "v.txt", method="center", out=tmp_path / "run", figures=False)
     assert run.n == 30
     text = [words[:10], words[10:20], words[20:]]
     settings = {"min_contexts": 1}

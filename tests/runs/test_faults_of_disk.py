@@ -24,7 +24,6 @@ from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.folders import RunFolder, held
 from limbeck.runs.execution.sharing import Reading, run_jobs
 from limbeck.runs.measure import MeasureRun
-from limbeck.runs.repair import repair
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)
@@ -65,7 +64,7 @@ def writers() -> dict[str, Any]:
         "distill": lambda out: lb.distillation.distill(
             OwnEncoder(), MADE, methods="average", unseen="drop", min_count=2, out=out
         ),
-        "repair": lambda out: repair(OwnEncoder(), MADE, method="center", out=out),
+        "repair": lambda out: lb.repair(OwnEncoder(), MADE, method="center", out=out, figures=False),
         "plan": lambda out: run_jobs(
             [MeasureRun.of({"out": out, "figures": False, **SETTINGS})],
             lambda: Reading(lb.Corpus.from_sentences(MADE), OwnEncoder()),
@@ -202,7 +201,7 @@ def readers(text: Path) -> dict[str, Any]:
         "distill": lambda encoder, out: lb.distillation.distill(
             encoder, text, methods="average", unseen="drop", min_count=2, out=out, **options
         ),
-        "repair": lambda encoder, out: repair(encoder, text, method="center", out=out, **options),
+        "repair": lambda encoder, out: lb.repair(encoder, text, method="center", out=out, figures=False, **options),
         "plan": lambda encoder, out: run_jobs(
             [EncodeRun.of({"out": out})], lambda: Reading(lb.Corpus(text), encoder, batch_tokens=60)
         ),

@@ -23,11 +23,12 @@ from limbeck.places import unfinished_of
 from limbeck.probing.settings import ProbeSettings
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.folders import KEPT, RunFolder
-from limbeck.runs.execution.jobs import DistillJob, ProbeJob, RepairJob
+from limbeck.runs.execution.jobs import DistillJob, ProbeJob
 from limbeck.runs.execution.parts import with_choice
+from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.sharing import EVERYTHING, SHARED, Reading, run_jobs
-from limbeck.runs.measure import MeasureRun, MeasureSettings
-from limbeck.runs.repair import RepairSettings, repair
+from limbeck.runs.measure import MeasureRun
+from limbeck.runs.repair import RepairRun
 from limbeck.stream import Choice, TextSource, survey
 from limbeck.tables import read_csv
 
@@ -40,30 +41,28 @@ RELEASED: dict[str, Any] = {"preset": "released", "min_contexts": 2, "points": 1
 DISTILLED = DistillSettings(
     methods=("average", "principal", "contexts"), min_count=2, max_contexts=5, unseen="drop", seed=2
 )
-REPAIRED = RepairSettings("standardize", measure=MeasureSettings(**SETTINGS), local_points=50)
+REPAIRED: dict[str, Any] = {"method": "standardize", "local_points": 50, "figures": False, **SETTINGS}
 PROBED = ProbeSettings(min_words=2, epochs=2, compare=("average",), controls=(), words_by="form")
 
 
-def measuring(out: Path, title: str = "measure", **options: Any) -> MeasureRun:
-    """`limbeck measure` as one of several that share a pass."""
-    run = MeasureRun.of({"out": out, "figures": False, **options})
+def shared(kind: type[SharedRun[Any]], out: Path, title: str, **options: Any) -> SharedRun[Any]:
+    """A command as one of several that share a pass."""
+    run = kind.of({"out": out, **options})
     run.title = title
     return run
 
 
-def encoding(out: Path, title: str = "encode", **options: Any) -> EncodeRun:
-    """`limbeck encode` as one of several."""
-    run = EncodeRun.of({"out": out, **options})
-    run.title = title
-    return run
+def measuring(out: Path, title: str = "measure", **options: Any) -> SharedRun[Any]:
+    """`limbeck measure` as one of them."""
+    return shared(MeasureRun, out, title, figures=False, **options)
 
 
 def jobs_into(folder: Path) -> list[Any]:
     return [
         measuring(folder / "measure", "measure", **SETTINGS),
-        encoding(folder / "encode", keep="float32"),
+        shared(EncodeRun, folder / "encode", "encode", keep="float32"),
         DistillJob(folder / "distill", title="distill", settings=DISTILLED),
-        RepairJob(folder / "repair", title="repair", figures=False, repair=REPAIRED),
+        shared(RepairRun, folder / "repair", "repair", **REPAIRED),
         measuring(folder / "released", "released", **RELEASED),
         ProbeJob(folder / "probe", title="probe", settings=PROBED),
     ]
@@ -80,7 +79,7 @@ def alone(folder: Path, encoder: Any) -> None:
         out=folder / "distill",
         **{name: getattr(DISTILLED, name) for name in ("min_count", "max_contexts", "unseen", "seed")},
     )
-    repair(encoder, MADE, method="standardize", out=folder / "repair", settings=REPAIRED)
+    lb.repair(encoder, MADE, out=folder / "repair", **REPAIRED)
     lb.measure(encoder, MADE, out=folder / "released", **RELEASED, figures=False)
     lb.probing.probe(
         encoder,
@@ -292,6 +291,6 @@ def test_what_cannot_share_a_pass_says_why(tmp_path: Path, job: Any, what: str) 
 
 
 def test_two_consumers_of_one_folder(tmp_path: Path) -> None:
-    jobs = [measuring(tmp_path / "out"), encoding(tmp_path / "out")]
+    jobs = [measuring(tmp_path / "out"), shared(EncodeRun, tmp_path / "out", "e")]
     with pytest.raises(UsageError, match="a folder of its own"):
         run_jobs(jobs, lambda: reading(OwnEncoder()))

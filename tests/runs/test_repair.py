@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
-from made import DIM, OwnEncoder, sentences
+from made import DIM, OwnEncoder, as_jsonl, sentences
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 
 import limbeck as lb
 from limbeck.corpus import Corpus
-from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.errors import InputError, Interrupted, LimbeckError, UsageError
 from limbeck.repairs.files import read_about
 from limbeck.reporting.repairs import draw_repair
-from limbeck.runs.repair import RepairSettings, repair
+from limbeck.runs.repair import RepairResult
 from limbeck.runs.repairing.frequencies import count_words, read_counts
 from limbeck.runs.repairing.tables import load_table, save_like
 from limbeck.stream import TextSource
@@ -28,8 +28,7 @@ from limbeck.tables import read_csv
 
 MADE = sentences(200, documents=8)
 LAYERS = ("low", "middle", "high")
-MEASURE = lb.MeasureSettings(min_contexts=3)
-SETTINGS = RepairSettings("center", measure=MEASURE)
+SETTINGS: dict[str, Any] = {"min_contexts": 3, "figures": False}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +39,7 @@ def seen() -> Any:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
-    repair(OwnEncoder(), MADE, method="standardize+all-but-the-top:components=2", out=out, settings=SETTINGS)
+    lb.repair(OwnEncoder(), MADE, method="standardize+all-but-the-top:components=2", out=out, **SETTINGS)
     return out
 
 
@@ -92,9 +91,9 @@ def test_repairs_are_those_of_the_collected_vectors(folder: Path, seen: Any) -> 
 
 
 def test_before_and_after_are_measured_runs(folder: Path, tmp_path: Path) -> None:
-    lb.measure(OwnEncoder(), MADE, **MEASURE.as_dict(), out=tmp_path / "plain")
+    lb.measure(OwnEncoder(), MADE, **SETTINGS, out=tmp_path / "plain")
     assert_same_tables(folder / "before" / "layers.csv", tmp_path / "plain" / "layers.csv")
-    lb.measure(OwnEncoder(), MADE, **MEASURE.as_dict(), repair=folder, out=tmp_path / "repaired")
+    lb.measure(OwnEncoder(), MADE, **SETTINGS, repair=folder, out=tmp_path / "repaired")
     assert_same_tables(folder / "after" / "layers.csv", tmp_path / "repaired" / "layers.csv")
     told = json.loads((folder / "after" / "run.json").read_text())
     assert told["name"] == "own + standardize + all-but-the-top"
@@ -183,11 +182,10 @@ def test_run_json(folder: Path, seen: Any) -> None:
 
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     """Stopped in the pass over repaired vectors: neither the first pass nor the fit is done again."""
-    settings = RepairSettings("center", local_points=20, measure=MEASURE)
 
     def go(encoder: OwnEncoder, out: str = "run", components: int = 2, **options: Any) -> None:
         method = f"standardize+all-but-the-top:components={components}"
-        repair(encoder, MADE, method=method, out=tmp_path / out, settings=settings, **options)
+        lb.repair(encoder, MADE, method=method, out=tmp_path / out, local_points=20, **SETTINGS, **options)
 
     def stop(batches: int) -> None:
         if batches == whole.batches * 2 // passes + 1:
@@ -196,35 +194,81 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     whole = OwnEncoder()
     go(whole, "whole")
     passes = 3  # before, a chain's second step, after
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted):
         go(OwnEncoder(watch=stop))
     assert not (tmp_path / "run").exists()
     with pytest.raises(LimbeckError, match="an unfinished run is here"):
         go(OwnEncoder())
-    with pytest.raises(InputError, match="settings is another"):
+    with pytest.raises(InputError, match="settings is another") as caught:
         go(OwnEncoder(), components=1, existing="resume")
+    assert caught.value.code == "other_run"
     again = OwnEncoder()
     go(again, existing="resume")
     assert again.batches == whole.batches // passes
     for name in ("before/layers.csv", "after/layers.csv", "local.csv", "space.csv"):
         assert_same_tables(tmp_path / "run" / name, tmp_path / "whole" / name)
-    with pytest.raises(LimbeckError, match="complete already"):
-        go(OwnEncoder(), existing="resume")
+    done = OwnEncoder()
+    go(done, existing="resume")
+    assert done.batches == 0
 
 
-def test_nothing_is_left_of_a_run_that_cannot_be(tmp_path: Path) -> None:
-    for options, told in (
-        ({"method": "whitn"}, "did you mean 'whiten'"),
-        ({"settings": RepairSettings("center", weights="none")}, "weights must be one of"),
-        ({"settings": RepairSettings("center", weights="frequency")}, "for a table of vectors without a text"),
-        (
-            {"settings": RepairSettings("center", measure=lb.MeasureSettings(min_contexts=999))},
-            "at least one word must",
-        ),
-    ):
-        with pytest.raises(LimbeckError, match=told):
-            repair(OwnEncoder(), MADE, **{"method": "center", "out": tmp_path / "run", **options})  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("options", "code", "parameter"),
+    [
+        ({"method": "whitn"}, "unknown_choice", "method"),
+        ({"weights": "none"}, "unknown_choice", "weights"),
+        ({"weights": "frequency"}, "no_effect", "weights"),
+        ({"min_contexts": 999}, "too_few_contexts", "min_contexts"),
+    ],
+)
+def test_nothing_is_left_of_a_run_that_cannot_be(
+    tmp_path: Path, options: dict[str, Any], code: str, parameter: str
+) -> None:
+    with pytest.raises(LimbeckError) as caught:
+        lb.repair(OwnEncoder(), MADE, **{"method": "center", "out": tmp_path / "run", **options})
+    assert (caught.value.code, caught.value.parameter) == (code, parameter)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_result_is_what_its_folder_gives(tmp_path: Path) -> None:
+    made = lb.repair(OwnEncoder(), MADE, method="center", out=tmp_path / "run", local_points=30, **SETTINGS)
+    loaded = RepairResult.load(tmp_path / "run")
+    assert loaded.record == json.loads(json.dumps(made.record, default=str))
+    assert (loaded.name, loaded.layers, loaded.n, loaded.dropped) == (made.name, made.layers, made.n, made.dropped)
+    assert loaded.columns().keys() == made.columns().keys()
+    for name, values in made.columns().items():
+        np.testing.assert_array_equal(loaded.columns()[name], values)
+    for table in ("local", "space", "places"):
+        mine, theirs = getattr(made, table), getattr(loaded, table)
+        assert list(mine) == list(theirs)
+        for name in mine:
+            np.testing.assert_array_equal(np.array(mine[name]), np.array(theirs[name]), err_msg=name)
+    for layer in LAYERS:
+        np.testing.assert_array_equal(loaded.repairs[layer].mean_, made.repairs[layer].mean_)
+    unsaved = lb.repair(OwnEncoder(), MADE, method="center", local_points=30, **SETTINGS)
+    np.testing.assert_allclose(unsaved.columns()["after"], made.columns()["after"], rtol=1e-9, atol=1e-9)
+
+
+def test_the_command_and_the_verb_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from limbeck.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("t.jsonl").write_text(as_jsonl(MADE))
+    Path("v.txt").write_text("the 1 2 3\nriver 2 1 0\nand 0 1 5\n")
+    typed = ["--model", "v.txt", "--corpus", "t.jsonl", "--method", "center", "--min-contexts", "3", "--quiet"]
+    assert main(["repair", *typed, "--out", "typed", "--no-figures", "--preset", "released"]) == 0
+    lb.repair("v.txt", "t.jsonl", method="center", preset="released", **SETTINGS, out="called")
+    files = [
+        sorted(str(path.relative_to(one)) for path in Path(one).rglob("*") if path.is_file())
+        for one in ("typed", "called")
+    ]
+    assert files[0] == files[1]
+    for name in files[0]:
+        if name.endswith(".csv"):
+            assert (Path("typed") / name).read_bytes() == (Path("called") / name).read_bytes()
+    told = [json.loads((Path(one) / "run.json").read_text()) for one in ("typed", "called")]
+    for key in told[0].keys() - {"seconds", "written"}:
+        assert told[0][key] == told[1][key], key
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -252,7 +296,7 @@ def test_a_table_is_written_as_it_was(table: lb.StaticVectors, tmp_path: Path, n
 
 def test_a_table_by_itself(table: lb.StaticVectors, tmp_path: Path) -> None:
     table.save(tmp_path / "table.txt")
-    found = repair(tmp_path / "table.txt", method="center", out=tmp_path / "run")
+    found = lb.repair(tmp_path / "table.txt", method="center", out=tmp_path / "run", figures=False)
     x = table.matrix.astype(np.float64)
     assert found.n == 300  # every row, the zero one too, as Biš et al. 2021
     np.testing.assert_allclose(found.repairs["table"].mean_, x.mean(0), rtol=1e-6, atol=1e-7)
@@ -272,28 +316,24 @@ def test_a_table_by_itself(table: lb.StaticVectors, tmp_path: Path) -> None:
 def test_rows_weighed_by_frequency(table: lb.StaticVectors, tmp_path: Path) -> None:
     """Zipfian whitening (Yokoi et al. 2024): mean and covariance under the words' frequencies."""
     (tmp_path / "counts.txt").write_text("".join(f"w{i}\t{1000 // (i + 1)}\n" for i in range(0, 300, 2)))
-    found = repair(
-        table, method="whiten", out=tmp_path / "run", counts=tmp_path / "counts.txt",
-        settings=RepairSettings("center", weights="frequency"),
-    )  # fmt: skip
+    how: dict[str, Any] = {"method": "whiten", "weights": "frequency", "figures": False}
+    found = lb.repair(table, out=tmp_path / "run", counts=tmp_path / "counts.txt", **how)
     weights = np.array([1000 // (i + 1) if i % 2 == 0 else 0 for i in range(300)])
     x = table.matrix.astype(np.float64)
     white = found.repairs["table"].transform(x)
     np.testing.assert_allclose(np.cov(white, rowvar=False, aweights=weights, bias=True), np.eye(8), atol=1e-5)
     np.testing.assert_allclose(np.average(white, axis=0, weights=weights), np.zeros(8), atol=1e-5)
     assert np.isfinite(found.space["correlation"]).all()
-    with pytest.raises(InputError, match="has none: give counts of its words"):
-        repair(
-            table, method="whiten", out=tmp_path / "other", counts={"elsewhere": 3},
-            settings=RepairSettings("center", weights="frequency"),
-        )  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        lb.repair(table, out=tmp_path / "other", counts={"elsewhere": 3}, **how)
+    assert (caught.value.code, caught.value.parameter) == ("no_counts", "counts")
 
 
 def test_a_table_on_a_text_counts_occurrences(tmp_path: Path) -> None:
     words = sorted({word for sentence in MADE for word in sentence.words})
     table = lb.StaticVectors(words, np.random.default_rng(0).normal(size=(len(words), 5)) + 1)
     table.save(tmp_path / "table.npz")
-    found = repair(tmp_path / "table.npz", MADE, method="center", out=tmp_path / "run", settings=SETTINGS_PLAIN)
+    found = lb.repair(tmp_path / "table.npz", MADE, method="center", out=tmp_path / "run", **SETTINGS)
     texts = {sentence.words for sentence in MADE if sentence.words}
     spoken = [table.index(word) for text in texts for word in text]
     np.testing.assert_allclose(found.repairs["table"].mean_, table.matrix[spoken].mean(0), rtol=1e-5)
@@ -301,21 +341,14 @@ def test_a_table_on_a_text_counts_occurrences(tmp_path: Path) -> None:
     np.testing.assert_allclose(written.matrix, table.matrix - found.repairs["table"].mean_, atol=1e-5)
 
 
-SETTINGS_PLAIN = RepairSettings("center", measure=MEASURE)
-
-
 def test_a_model_without_a_text_must_say_so(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="corpus is needed; without one, layers table"):
-        repair("mini-bert", method="center", out=tmp_path / "run")
-    with pytest.raises(UsageError, match="pooling cannot be chosen for a table"):
-        repair("mini-bert", method="center", out=tmp_path / "run", layers="table", pooling="mean")
-    found = repair(
-        "mini-bert",
-        method="center",
-        out=tmp_path / "run",
-        layers="table",
-        settings=RepairSettings("center", local_points=0),
-    )
+    with pytest.raises(UsageError) as caught:
+        lb.repair("mini-bert", method="center", out=tmp_path / "run")
+    assert (caught.value.code, caught.value.parameter) == ("no_source", "corpus")
+    with pytest.raises(UsageError) as caught:
+        lb.repair("mini-bert", method="center", out=tmp_path / "run", layers="table", pooling="mean")
+    assert (caught.value.code, caught.value.parameter) == ("no_effect", "pooling")
+    found = lb.repair("mini-bert", method="center", out=tmp_path / "run", layers="table", local_points=0, figures=False)
     assert found.name == "mini-bert"
     assert found.n == 8192
     assert not found.local["layer"]

@@ -12,7 +12,6 @@ import torch
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs.repair import repair
 from limbeck.vectors import OccurrenceVectors
 
 
@@ -109,7 +108,8 @@ def test_words_are_asked_for_where_they_are_needed(tmp_path, x, capsys):
 def test_a_repaired_array_is_written(tmp_path, x, dtype, layers):
     array = np.stack([x, 2 * x]).astype(dtype) if layers else x.astype(dtype)
     np.save(tmp_path / "e.npy", array)
-    found = repair(vectors=tmp_path / "e.npy", method="all-but-the-top:components=1", out=tmp_path / "out")
+    method = "all-but-the-top:components=1"
+    found = lb.repair(vectors=tmp_path / "e.npy", method=method, out=tmp_path / "out", figures=False)
     made = np.load(tmp_path / "out" / "vectors" / "e.npy")
     assert (made.shape, made.dtype) == (array.shape, array.dtype)
     for one, own in zip(array.reshape(-1, *x.shape).astype(float), made.reshape(-1, *x.shape), strict=True):

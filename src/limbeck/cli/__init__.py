@@ -20,7 +20,6 @@ from limbeck.cli import (
     merge,
     plan,
     probe,
-    repair,
     reproduce,
     run,
 )
@@ -45,7 +44,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (repair, distill, analyze, probe, finetune, plan, run, merge, compare, reproduce)
+COMMANDS = (distill, analyze, probe, finetune, plan, run, merge, compare, reproduce)
 
 EPILOG = """\
 examples:

@@ -15,6 +15,7 @@ from limbeck.cli.program import command_named, options_for
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.evaluation.settings import task_names
 from limbeck.papers import PAPERS
+from limbeck.runs.repairing.naming import METHODS as REPAIRS
 from limbeck.settings import Option
 
 
@@ -48,7 +49,6 @@ def training_tasks() -> list[str]:
 MODELS = Names(MINIATURES, files=True)
 TEXTS = Names(("sample",), files=True)
 FAIL_OR_REPLACE = Names(("fail", "replace"))
-REPAIRS = ("center", "scaled-center", "standardize", "all-but-the-top", "cluster", "whiten")
 DISTILLATIONS = (
     "best", "word", "frame", "frames", "contexts", "average", "principal", "x2static", "sent2vec", "regression",
     "skipgram", "cbow", "skipgram-ngrams", "cbow-ngrams",
@@ -103,7 +103,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
     ("probe", "--data"): TEXTS,
     ("probe", "--format"): Names(("auto", "jsonl", "semcor", "conllu", "wikipse")),
     ("probe", "--preset"): Names(("quick", "paper")),
-    ("repair", "--method"): Names(REPAIRS, between="+"),
     ("reproduce", "--tasks"): Names(("pos", "sst-2", "mrpc", "ner"), between=","),
 }
 #: what a command's arguments can be, where they are names

@@ -7,13 +7,12 @@ import glob
 import math
 import os
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from limbeck.errors import UsageError, choose
 from limbeck.remote import Place
 from limbeck.settings import Settings, options_of
 
-S = TypeVar("S", bound=Settings)
 UNITS = ("words", "pieces", "characters")
 SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs more than it brings
 
@@ -126,11 +125,6 @@ def add_settings(parser: argparse.ArgumentParser, *kinds: type[Settings]) -> Non
             _add(group, one, one.default)
 
 
-def settings_from(options: argparse.Namespace, kind: type[S]) -> S:
-    """A settings class out of parsed options."""
-    return kind.of(vars(options))
-
-
 #: options of the model and the text; what is not given is left to the library, which knows the defaults
 SOURCE_OPTIONS = (
     "revision", "layers", "pooling", "window", "context", "keep_first", "special", "stack", "device", "dtype",
@@ -224,13 +218,3 @@ def count(text: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"must not be negative, got {text}")
     return value
-
-
-def need_source(options: argparse.Namespace) -> None:
-    """Either a model and a corpus, or kept vectors."""
-    vectors = getattr(options, "vectors", None)
-    if vectors is None and not (options.model and options.corpus):
-        other = ", or --vectors" if hasattr(options, "vectors") else ""
-        raise UsageError(f"--model and --corpus are needed{other}.")
-    if vectors is not None and (options.model or options.corpus):
-        raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")

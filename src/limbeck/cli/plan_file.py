@@ -12,19 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from limbeck.cli import distill, probe, repair
+from limbeck.cli import distill, probe
 from limbeck.cli.options import add_corpus_options, add_model_options, count, positive
 from limbeck.cli.program import parser_for
 from limbeck.errors import InputError, UsageError
 from limbeck.remote import refuse_password
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.measure import MeasureRun
+from limbeck.runs.repair import RepairRun
 
 #: commands that can share a pass
 CONSUMERS: dict[str, Any] = {
     "measure": MeasureRun,
     "encode": EncodeRun,
-    "repair": repair,
+    "repair": RepairRun,
     "distill": distill,
     "probe": probe,
 }

@@ -15,6 +15,7 @@ from limbeck.parameters import takes
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.measure import MeasureRun
+from limbeck.runs.repair import RepairRun
 
 if TYPE_CHECKING:
     from limbeck.cli.plan_file import PlanFile
@@ -210,14 +211,6 @@ def shared_run(run: type[SharedRun[Any]]) -> Callable[[argparse.Namespace], Any]
     return make
 
 
-def repair_job(options: argparse.Namespace) -> Job:
-    from limbeck.cli.repair import repair_settings_of
-    from limbeck.runs.execution.jobs import RepairJob
-
-    settings = repair_settings_of(options)
-    return RepairJob(options.out, repair=settings, counts=options.counts, keep_text=not options.no_text)
-
-
 def distill_job(options: argparse.Namespace) -> Job:
     from limbeck.cli.distill import given_settings
     from limbeck.runs.distill import settings_of, usual_method
@@ -247,7 +240,7 @@ def probe_job(options: argparse.Namespace) -> Job:
 MAKERS = {
     "measure": shared_run(MeasureRun),
     "encode": shared_run(EncodeRun),
-    "repair": repair_job,
+    "repair": shared_run(RepairRun),
     "distill": distill_job,
     "probe": probe_job,
 }

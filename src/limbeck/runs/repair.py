@@ -1,385 +1,403 @@
-"""The repairing run: measure a space, fit a repair for each layer, measure the repaired space, one folder."""
+"""`limbeck repair`: measure a space, fit a repair for each layer, measure the repaired space.
+
+What computes is in `limbeck.runs.repairing`, and is imported when a run does: `--help` needs none of it.
+"""
 
 from __future__ import annotations
 
-import json
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
+from limbeck.encoders.settings import EncoderSettings, LoadingSettings
+from limbeck.results import RunResult
+from limbeck.runs.execution.run import SharedRun
+from limbeck.runs.execution.settings import ModelSettings, OutputSettings, TextSettings, VectorsSettings, need_source
+from limbeck.runs.measure import MeasuredPass, MeasureResult, MeasureSettings, SentenceSettings
+from limbeck.runs.repairing.naming import METHODS, REPAIR_NAMES
+from limbeck.settings import Settings, option
+from limbeck.stream.settings import BatchSettings, EngineSettings
 
-from limbeck.accumulators import Moments, Points, UnitSums
-from limbeck.encoders.huggingface import choose_device
-from limbeck.encoders.layers import TABLE
-from limbeck.encoders.table import ZERO
-from limbeck.errors import InputError, LimbeckError, UsageError, choose
-from limbeck.measures.result import Result
-from limbeck.parameters import check_fields, takes
-from limbeck.repairs.files import describe, fingerprint_of, load, read_about
-from limbeck.repairs.fitting import fit_matrix, fit_source
-from limbeck.repairs.folders import FOLDER, save_repairs
-from limbeck.repairs.methods import name_of, parse_repair
-from limbeck.repairs.source import RepairedSource
-from limbeck.runs.execution.context import RunContext
-from limbeck.runs.execution.execute import write
-from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.record import versions
-from limbeck.runs.execution.sources import READING, is_static, open_source, refuse_options
-from limbeck.runs.measure import MeasureResult, MeasureSettings
-from limbeck.runs.measuring.compute import check_same, measure_source
-from limbeck.runs.measuring.results import Measured
-from limbeck.runs.repairing.frequencies import count_words, read_counts
-from limbeck.runs.repairing.local import local_table
-from limbeck.runs.repairing.space import space_tables
-from limbeck.runs.repairing.tables import load_table, open_table, save_like
-from limbeck.shown import Tabular
-from limbeck.sketch import Curves
-from limbeck.state import write_text
-from limbeck.stream import Passed, Plan, Source, VectorSource
-from limbeck.stream.workers import Workers
-from limbeck.tables import write_csv, write_parquet
-from limbeck.vectors import StaticVectors
-from limbeck.vectors.plain import is_array, write_repaired
+if TYPE_CHECKING:
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.sharing import Reading
+    from limbeck.runs.measuring.results import Measured
+    from limbeck.runs.repairing.fit import Fit
+    from limbeck.runs.repairing.subject import Subject
+    from limbeck.sketch import Curves
+    from limbeck.stream import Passed, Plan, Source
+    from limbeck.tables import Columns
 
-WEIGHTS = ("uniform", "frequency")
 BEFORE, AFTER = "before", "after"
 
 
 @dataclass(frozen=True)
-class RepairSettings:
-    """What to do to the vectors, and how to measure what it did.
+class RepairSettings(Settings, group="repair"):
+    """What to do to the vectors."""
 
-    method        METHOD[:NAME=VALUE,...], several with + between; see `limbeck.repairs.methods.parse_repair`
-    weights       of a table's rows in the fit: "uniform", or "frequency" as given by counts
-    local_points  kept occurrences, chosen by hash, that isotropy by cluster is measured on; 0 leaves it out
-    """
+    method: str | None = option(
+        None,
+        common=True,
+        required=True,
+        metavar="M",
+        suggestions=METHODS,
+        between="+",
+        help="METHOD[:NAME=VALUE,...][+METHOD...], see below",
+    )
+    counts: Any = option(
+        None,
+        recorded=False,
+        metavar="FILE",
+        files=True,
+        help="frequencies of words, a word and a count per line (default: counted in the text)",
+    )
+    weights: Literal["uniform", "frequency"] = option(
+        "uniform", metavar="KIND", help="weights of a table's rows: uniform (default), or frequency, by --counts"
+    )
+    local_points: int = option(
+        10_000,
+        minimum=0,
+        metavar="N",
+        help="occurrences that isotropy by cluster is measured on (10000); 0 omits it",
+    )
 
-    method: str
-    weights: str = "uniform"
-    local_points: int = 10_000
-    measure: MeasureSettings = field(default_factory=MeasureSettings)
+    def check(self) -> None:
+        from limbeck.repairs.methods import parse_repair
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        if self.local_points < 0:
-            raise UsageError(f"local_points must be 0 or more, got {self.local_points}.")
+        if self.method is not None:
+            parse_repair(self.method, option="--method")
 
-    def make(self) -> Any:
-        """The repair, not fitted."""
-        choose(self.weights, WEIGHTS, what="--weights")
-        return parse_repair(self.method, seed=self.measure.seed, option="--method")
+
+@dataclass(kw_only=True)
+class RepairRun(MeasuredPass, SharedRun["RepairResult"]):
+    """Fit a repair for each layer of a model on a text, and measure every layer before and after."""
+
+    command: ClassVar[str] = "repair"
+    summary: ClassVar[str] = "fit repairs that make a space more isotropic, measured before and after"
+    details: ClassVar[str] = f"""\
+{REPAIR_NAMES}
+DIR then holds repairs/LAYER.safetensors, before/ and after/ (each a run folder of `limbeck measure`), local.csv
+(isotropy by number of clusters), space.csv and space.parquet (first components and word frequency), run.json, figures/
+and state/; of static vectors also vectors/, the file repaired.
+
+Without --corpus a table is repaired by itself, every row alike: a file of static vectors, or with --layers table the
+input embeddings of a model. On a text every occurrence counts, so that frequent words weigh more.
+"""
+    examples: ClassVar[str] = """\
+limbeck repair --model bert-base-cased --corpus text.txt --method all-but-the-top:components=15 --out runs/global
+limbeck repair --model gpt2 --corpus text.txt --method cluster:clusters=10,components=30 --out runs/cluster
+limbeck repair --model mini-bert --corpus sample --layers -1 --method standardize+all-but-the-top --out runs/chain
+limbeck repair --model glove.6B.300d.txt --method whiten --counts counts.txt --weights frequency --out runs/glove
+limbeck repair --model gpt2 --layers table --method center --out runs/table
+limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs/other
+"""
+
+    model: ModelSettings
+    text: TextSettings
+    repairing: RepairSettings
+    output: OutputSettings
+    loading: LoadingSettings
+    encoder: EncoderSettings
+    vectors: VectorsSettings
+    reading: CorpusSettings
+    unit: TextUnitSettings
+    measures: MeasureSettings
+    sentences: SentenceSettings
+    batches: BatchSettings
+    engine: EngineSettings
+    subject: Subject = field(init=False, repr=False, compare=False)
+
+    def validate(self) -> None:
+        if self.model.model is None or self.vectors.vectors is not None:
+            need_source(self.model.model, self.text.corpus, self.vectors.vectors)
+
+    def open(self) -> None:
+        from limbeck.runs.repairing.subject import open_subject
+
+        asked = self.source_options() | {"preset_units": self.measures.rules.units}
+        self.subject = open_subject(self.model.model, self.text.corpus, vectors=self.vectors.vectors, **asked)
+        self.source = cast(Any, self.subject.source)
 
     @property
-    def for_table(self) -> RepairSettings:
-        """The same where every word has one vector: what compares occurrences of a word has nothing to compare."""
-        return replace(self, measure=replace(self.measure, min_contexts=1, max_words=1, mev_words=0))
+    def measured(self) -> MeasureSettings:
+        """How both spaces are measured: where every word has one vector, its occurrences cannot be compared."""
+        if not self.subject.alone:
+            return self.measures
+        return replace(self.measures, min_contexts=1, max_words=1, mev_words=0)
+
+    @cached_property
+    def fit(self) -> Fit:
+        from limbeck.runs.repairing.fit import Fit
+
+        return Fit(self.subject, self.repairing, self.measured)
+
+    def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
+        from limbeck.runs.measuring.compute import check_enough
+        from limbeck.runs.measuring.estimate import measuring_seconds
+        from limbeck.stream.foretell import look_ahead, time_told
+
+        settings, source = self.measured, self.source
+        ahead = look_ahead(source, choice=settings.choice, deduplicate=settings.rules.deduplicate)
+        check_enough(ahead.plan, settings, source)
+        one, others = measuring_seconds(ahead, source, settings, workers=context.workers.count)
+        first, *more = self.needs(ahead.plan)
+        yield from (first + ahead.note, *more)
+        seconds = self.passes(ahead.plan) * one + 2 * others + opened  # measured before and after
+        yield time_told(seconds, ahead.plan.units / max(one, 1e-9))
+
+    def passes(self, index: Plan) -> int:
+        """How often the vectors are read."""
+        return self.fit.passes(index.units) + 2 * (2 if self.measures.two_pass else 1)
+
+    def needs(self, index: Plan) -> list[str]:
+        """What is read and what that takes, in a few lines."""
+        from limbeck.runs.measuring.sums import needs, size
+
+        passes = self.passes(index)
+        return [
+            index.describe(),
+            f"{passes} passes: before, after" + (f", {passes - 2} more" if passes > 2 else ""),
+            f"{needs(index, **self.fit.shape, settings=self.measured)}; {size(self.fit.memory)} for the fit",
+        ]
+
+    def compute(self, context: RunContext) -> RepairResult:
+        from limbeck.repairs.folders import FOLDER
+        from limbeck.repairs.source import RepairedSource
+        from limbeck.runs.repairing.local import local_table
+        from limbeck.runs.repairing.space import labelled, space_tables
+
+        began = time.monotonic()
+        fit, seed = self.fit, self.measures.seed
+        counts = fit.counts(context)
+        before, found, passed = self.measure(self.source, BEFORE, context)
+        folder = None if context.folder is None else context.folder / FOLDER
+        repairs = fit.repairs(folder, passed, counts, context)
+        local = local_table(found, most=self.repairing.local_points, seed=seed, progress=context.progress)
+        spaces = {BEFORE: space_tables(found, counts)}
+        n = fit.size(counts, found.moments.n)
+        del found, passed  # its kept points: the repaired ones take the same room
+        after, found, passed = self.measure(RepairedSource(self.source, repairs), AFTER, context)
+        spaces[AFTER] = space_tables(found, counts)
+        facts = self.facts(repairs) | {"fitted_on": n, "dropped_after": passed.dropped | self.subject.left_out}
+        return RepairResult(
+            self.record(facts | self.write_vectors(repairs, context.folder), time.monotonic() - began),
+            repairs,
+            before,
+            after,
+            local,
+            labelled({name: facts for name, (_, facts) in spaces.items()}),
+            labelled({name: places for name, (places, _) in spaces.items()}),
+        )
+
+    def measure(self, source: Source, part: str, context: RunContext) -> tuple[MeasureResult, Measured, Passed]:
+        """One of both spaces measured, and put into its place; its sums do not stay in the result."""
+        from limbeck.runs.execution.execute import write
+        from limbeck.runs.measuring.compute import measure_source
+
+        def announce(index: Plan) -> None:
+            if part == BEFORE:
+                for line in self.needs(index):
+                    context.notify(line)
+
+        checkpoint = None if context.checkpoint is None else context.checkpoint / part
+        own = replace(context, checkpoint=checkpoint)
+        found, passed = measure_source(source, self.measured, own, on_index=announce)
+        texts = getattr(source, "corpus", None) if self.sentences.text else None
+        result = MeasureResult.of(found, passed, source, self.measured, texts=texts, options={}, facts={})
+        if context.folder is not None:
+            (context.folder / part).mkdir(exist_ok=True)
+            write(result, context.folder / part, figures=False)
+        return replace(result, _later=None), found, passed
+
+    def facts(self, repairs: Mapping[str, Any]) -> dict[str, Any]:
+        """Where the repairs and the numbers come from."""
+        from limbeck.repairs.files import describe, fingerprint_of
+        from limbeck.repairs.methods import name_of
+
+        source = self.source
+        first = repairs[source.layers[0]]
+        return {
+            "name": source.name,
+            "layers": list(source.layers),
+            "dim": source.dim,
+            "method": name_of(first),
+            "steps": describe(first),
+            "settings": self.repairing.as_dict() | {"measure": self.measured.as_dict()},
+            "source": source.describe(),
+            "repairs": {layer: fingerprint_of(repair) for layer, repair in repairs.items()},
+        }
+
+    def record(self, facts: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        from limbeck.runs.execution.record import record_of
+
+        return record_of(self.command, facts, options=self.options(), seconds=seconds)
+
+    def write_vectors(self, repairs: dict[str, Any], folder: Path | None) -> dict[str, Any]:
+        """Write a table or an array repaired; where it is in the folder, for the record."""
+        from limbeck.runs.repairing.tables import save_like
+        from limbeck.stream import VectorSource
+        from limbeck.vectors import StaticVectors
+        from limbeck.vectors.plain import write_repaired
+
+        source: Any = self.source
+        table = self.subject.table
+        if folder is not None and table is not None:
+            repaired = StaticVectors(table.words, repairs[source.layers[0]].transform(table.matrix))
+            path = save_like(repaired, self.subject.path or source.name, folder / "vectors")
+        elif folder is not None and isinstance(source, VectorSource) and source.wordless:
+            path = write_repaired(source.kept, repairs, folder / "vectors")
+        else:
+            return {}
+        return {"vectors": str(path.relative_to(folder))}
+
+    def check_complete(self, folder: RunFolder) -> None:
+        from limbeck.repairs.folders import FOLDER
+        from limbeck.runs.measuring.compute import check_same
+        from limbeck.runs.repairing.fit import saved_repairs
+
+        check_same(folder.state / BEFORE, self.source, self.measured)
+        saved_repairs(folder.target / FOLDER, self.fit.about(), self.source.layers)
+
+    def load(self, folder: Path) -> RepairResult:
+        return RepairResult.load(folder)
+
+    # sharing a pass, which is the one before the repair
+
+    @property
+    def state(self) -> Path:
+        return self.folder.state / BEFORE
+
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        from limbeck.runs.repairing.subject import subject_of
+
+        super().join_pass(reading, folder)
+        self.subject = subject_of(self.source, reading.model)
+
+    def beyond_pass(self) -> list[str]:
+        return ["its repaired vectors are measured too, for which the model reads the text again"]
 
 
 @dataclass(frozen=True)
-class Repaired(Tabular):
-    """What a repairing run found.
+class RepairResult(RunResult):
+    """Repairs by layer, and what they changed.
 
+    record         run.json: settings, model, text, method, versions
     repairs        {layer: fitted repair}
-    before, after  {measure: result}, arrays over `layers`
+    before, after  results of measuring both spaces
     local          columns of local.csv: isotropy by number of clusters, before the repair
     space          columns of space.csv: first components and their correlation with frequency, before and after
+    places         columns of space.parquet: occurrences in the planes of the first components
     """
 
-    name: str
-    layers: tuple[str, ...]
-    repairs: dict[str, Any]
-    before: Mapping[str, Result]
-    after: Mapping[str, Result]
-    local: Mapping[str, Sequence[Any]]
-    space: Mapping[str, Sequence[Any]]
-    dropped: Mapping[str, int]  # after the repair, reason -> occurrences
-    n: int  # vectors that were fitted on
+    record: Mapping[str, Any]
+    repairs: Mapping[str, Any] = field(compare=False)
+    before: MeasureResult
+    after: MeasureResult
+    local: Columns = field(repr=False)
+    space: Columns = field(repr=False)
+    places: Columns = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return str(self.record["name"])
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(map(str, self.record["layers"]))
+
+    @property
+    def n(self) -> int:
+        """Vectors that the repairs were fitted on."""
+        return int(self.record["fitted_on"])
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Occurrences without a vector after the repair, by reason."""
+        return dict(self.record["dropped_after"])
 
     def title(self) -> str:
-        return f"{self.name}: {name_of(self.repairs[self.layers[0]])}, fitted on {self.n:,} vectors"
+        return f"{self.name}: {self.record['method']}, fitted on {self.n:,} vectors"
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row a layer and measure: its value before and after."""
+        """A row per layer and measure: its value before and after."""
+        before, after = self.before.measures, self.after.measures
         rows = [
-            (layer, measure, float(self.before[measure].value[place]), float(self.after[measure].value[place]))
+            (layer, measure, float(before[measure].value[place]), float(after[measure].value[place]))
             for place, layer in enumerate(self.layers)
-            for measure in self.before
-            if measure in self.after
+            for measure in before
+            if measure in after
         ]
         names = ("layer", "measure", "before", "after")
         return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
     def curves(self) -> Curves:
         """Anisotropy before and after, by layer."""
+        from limbeck.sketch import Curves
+
         lines = {"before": self.before["anisotropy"].value, "after": self.after["anisotropy"].value}
         return Curves(self.layers, lines, up="anisotropy")
 
+    def write(self, folder: Path) -> None:
+        """Write what the run has not written as it came: repairs, before/, after/ and vectors/ are there."""
+        from limbeck.tables import write_csv, write_parquet
 
-@dataclass(frozen=True)
-class Subject:
-    """What is repaired: a source of vectors, and the table that it is made of, if it is one.
+        write_csv(folder / "local.csv", self.local)
+        write_csv(folder / "space.csv", self.space)
+        write_parquet(folder / "space.parquet", self.places)
 
-    table  static vectors, to be written repaired
-    path   where they came from
-    alone  whether the table is measured by itself, row by row, rather than on a text
-    """
+    def draw(self, folder: Path, figures: Path) -> None:
+        from limbeck.reporting import repairs
 
-    source: Source
-    table: StaticVectors | None = None
-    path: str | Path = ""
-    alone: bool = False
+        # of a table by itself, in which every word has one vector
+        repairs.draw_repair(folder, table="table" in (self.record["source"].get("kept_from") or {}))
 
-    @property
-    def left_out(self) -> dict[str, int]:
-        """Rows of a table by itself that are fitted on, and not measured."""
-        zero = int((~self.table.matrix.any(axis=1)).sum()) if self.alone and self.table is not None else 0
-        return {ZERO: zero} if zero else {}
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.repairs.folders import load_repairs
+        from limbeck.tables import read_table
 
-
-def open_subject(model: Any = None, corpus: Any = None, *, vectors: Any = None, **options: Any) -> Subject:
-    """Model and text, kept vectors, or a table of vectors by itself: static vectors, or a model with layers="table"."""
-    if vectors is not None or corpus is not None or model is None or is_array(model):
-        source = open_source(model, corpus, vectors=vectors, **options)
-        static = isinstance(model, str | Path) and is_static(model)
-        return Subject(source, load_table(model) if static else None, model if static else "")
-    named = isinstance(model, str | Path)
-    layers = options.pop("layers", TABLE if not named or is_static(model) else None)
-    if layers != TABLE:
-        raise UsageError("--corpus is needed; without one, --layers table repairs a model's embedding table by itself.")
-    device = options.pop("device", "auto")
-    refuse_options(options, "a table of vectors without a text")
-    table = load_table(model) if named else model
-    name = Path(model).expanduser().name if named else TABLE
-    where = "cpu" if device == "auto" else str(choose_device(device))
-    whole = not named or is_static(model)
-    return Subject(open_table(table, name, whole=whole, device=where), table, model if named else "", alone=True)
+        repairs = load_repairs(folder)
+        return cls(
+            record,
+            {layer: repairs[layer] for layer in record["layers"]},
+            MeasureResult.load(folder / BEFORE),
+            MeasureResult.load(folder / AFTER),
+            read_table(folder / "local.csv", text=("layer", "note"), missing=math.nan),
+            read_table(folder / "space.csv", text=("layer", "repair"), missing=math.nan),
+            read_table(folder / "space.parquet"),
+        )
 
 
-@takes(*READING)
 def repair(
-    model: Any = None,
-    corpus: Any = None,
-    *,
-    method: str,
-    out: str | Path,
-    vectors: Any = None,
-    counts: Mapping[str, int] | str | Path | None = None,
-    existing: str = "fail",
-    settings: RepairSettings | None = None,
-    keep_text: bool = True,
-    workers: int = 0,
-    progress: bool = False,
-    **options: Any,
-) -> Repaired:
-    """Fit repairs, measure before and after, and write the run folder (but for figures); see `measure`.
+    model: Any = None, corpus: Any = None, *, method: str, progress: bool = False, **keywords: Any
+) -> RepairResult:
+    """Repairs for every layer, and both spaces measured; with `out` also a folder of them, with figures and a report.
 
-    method    see `limbeck.repairs.methods.parse_repair`; `settings` has the rest
-    counts    frequencies of words, or a file of them; without, the text's own
+    model     as `measure` takes it; without a corpus, a table of vectors: static vectors, or a model with
+              layers="table"
+    corpus    as `measure` takes it
+    method    such as "all-but-the-top:components=15", "cluster:clusters=10" or "standardize+whiten"
+    counts    frequencies of words, {word: count} or a file (default: counted in the text)
+    vectors   cached vectors in the place of model and corpus, or an array
+    progress  show bars
+
+    All other keywords are the options of `limbeck repair`, by the same names.
+
+    >>> import numpy as np
+    >>> import limbeck as lb
+    >>> table = lb.StaticVectors([str(n) for n in range(50)], np.random.default_rng(0).normal(size=(50, 3)) + 1)
+    >>> result = lb.repair(table, method="center", local_points=0)
+    >>> result.repairs["table"].mean_.round(1)
+    array([0.8, 1.1, 1.3])
     """
-    settings = replace(settings or RepairSettings(method), method=method)
-    settings.make()  # a wrong name should not cost a model's loading
-    with RunFolder(out, existing=existing) as folder, Workers(workers) as processes:
-        if folder.complete:
-            raise LimbeckError(f"{out}: it is complete already: use what it holds, or existing='replace'.")
-        subject = open_subject(model, corpus, vectors=vectors, **options)
-        return repair_subject(
-            subject, folder, settings, counts=counts, keep_text=keep_text, workers=processes, progress=progress
-        )
+    from limbeck.runs.execution.execute import execute
 
-
-def repair_subject(
-    subject: Subject,
-    folder: RunFolder,
-    settings: RepairSettings,
-    *,
-    counts: Mapping[str, int] | str | Path | None = None,
-    keep_text: bool = True,
-    workers: Workers | None = None,
-    progress: bool = False,
-    on_plan: Callable[[Plan], None] | None = None,
-    draw: Callable[[Path], object] | None = None,
-) -> Repaired:
-    """The whole run into its folder; `draw` is called with it before it is put in its place."""
-    began = time.monotonic()
-    settings = settings.for_table if subject.alone else settings
-    source, target = subject.source, folder.unfinished
-    processes = workers or Workers()
-    how: dict[str, Any] = {"workers": processes, "progress": progress}
-    frequencies = known_counts(subject, settings, counts, processes, progress)
-
-    def measured(source: Source, name: str) -> tuple[Measured, Passed]:
-        own = on_plan if name == BEFORE else None
-        context = RunContext(checkpoint=folder.state / name, **how)
-        found, passed = measure_source(source, settings.measure, context, on_index=own or (lambda index: None))
-        texts = getattr(source, "corpus", None) if keep_text else None
-        result = MeasureResult.of(found, passed, source, settings.measure, texts=texts, options={}, facts={})
-        (target / name).mkdir(exist_ok=True)
-        write(result, target / name, figures=False)
-        return found, passed
-
-    before, passed = measured(source, BEFORE)
-    repairs = fitted(subject, settings, target / FOLDER, passed, frequencies, how)
-    local = local_table(before, most=settings.local_points, seed=settings.measure.seed, progress=progress)
-    spaces = {BEFORE: space_tables(before, frequencies)}
-    results, n = before.results, before.moments.n
-    if subject.alone and subject.table is not None:  # zero vectors too are fitted on, words without a count are not
-        counted = settings.weights == "frequency"
-        n = int((row_weights(subject.table, frequencies) > 0).sum()) if counted else len(subject.table)
-    del before, passed  # its kept points: the repaired ones take the same room
-    after, passed = measured(RepairedSource(source, repairs), AFTER)
-    spaces[AFTER] = space_tables(after, frequencies)
-    space = _labelled({name: facts for name, (_, facts) in spaces.items()})
-    write_csv(target / "local.csv", local)
-    write_csv(target / "space.csv", space)
-    write_parquet(target / "space.parquet", _labelled({name: places for name, (places, _) in spaces.items()}))
-    dropped = passed.dropped | subject.left_out
-    found = Repaired(source.name, source.layers, repairs, results, after.results, local, space, dropped, n)
-    told = account(found, source, settings, seconds=time.monotonic() - began)
-    if subject.table is not None:
-        made = repaired_table(subject.table, repairs[source.layers[0]])
-        told["vectors"] = save_like(made, subject.path or source.name, target / "vectors").relative_to(target)
-    elif isinstance(source, VectorSource) and source.wordless:
-        told["vectors"] = write_repaired(source.kept, repairs, target / "vectors").relative_to(target)
-    write_text(target / "run.json", json.dumps(told, indent=2, default=str) + "\n")
-    if draw is not None:
-        draw(target)
-    folder.finish()
-    return found
-
-
-def known_counts(
-    subject: Subject,
-    settings: RepairSettings,
-    counts: Mapping[str, int] | str | Path | None,
-    workers: Workers,
-    progress: bool,
-) -> Mapping[str, int] | None:
-    """Frequencies of words: as given, else those of the text; a table by itself has none."""
-    if settings.weights == "frequency" and (not subject.alone or counts is None):
-        raise UsageError(
-            "--weights frequency is for a table of vectors without a text, with --counts; on a text every occurrence "
-            "counts already, which is the same."
-        )
-    if counts is not None:
-        return read_counts(counts) if isinstance(counts, str | Path) else counts
-    if subject.alone or getattr(subject.source, "wordless", False):
-        return None
-    deduplicate = settings.measure.rules.deduplicate
-    return count_words(subject.source, deduplicate=deduplicate, workers=workers, progress=progress)
-
-
-def fitted(
-    subject: Subject,
-    settings: RepairSettings,
-    folder: Path,
-    passed: Passed,
-    counts: Mapping[str, int] | None,
-    how: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Repairs by layer: those that a stopped run has left in the folder, else new ones, put there."""
-    source, made, about = subject.source, settings.make(), about_repairs(subject.source, settings)
-    if (kept := kept_repairs(folder, about, source.layers)) is not None:
-        return kept
-    if subject.alone and subject.table is not None:
-        weights = row_weights(subject.table, counts) if settings.weights == "frequency" else None
-        repairs = {source.layers[0]: fit_matrix(subject.table.matrix, made, weights=weights)}
-    else:
-        seen = [a for a in passed.accumulators if isinstance(a, Moments | UnitSums) or type(a) is Points]
-        chosen: dict[str, Any] = {"seed": settings.measure.seed, "sample": settings.measure.points}
-        repairs = fit_source(source, made, plan=passed.plan, seen=seen, **chosen, **how)
-    save_repairs(folder, repairs, about=about)
-    return repairs
-
-
-def row_weights(table: StaticVectors, counts: Mapping[str, int] | None) -> NDArray[np.float64]:
-    """How often each word of a table occurs: what its row weighs in the fit."""
-    weights = np.array([(counts or {}).get(word, 0) for word in table.words], dtype=np.float64)
-    if not weights.any():
-        raise InputError("--counts must have some of the table's words, it has none: give counts of its words.")
-    return weights
-
-
-def about_repairs(source: Source, settings: RepairSettings) -> dict[str, Any]:
-    """What a repair's file says of it: fitted on which vectors, and how."""
-    told = source.describe()
-    about = {
-        "model": source.name,
-        "model_fingerprint": told.get("model_fingerprint"),
-        "units": _units_of(told),
-        "fingerprint": source.fingerprint,
-        "method": name_of(settings.make()),
-        "settings": {
-            name: value for name, value in asdict(settings).items() if name not in ("measure", "local_points")
-        },
-        "seed": settings.measure.seed,
-        "corpus": told.get("corpus") or told.get("kept_from") or None,
-    }
-    plain: dict[str, Any] = json.loads(json.dumps(about, default=str))
-    return plain
-
-
-def _units_of(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What the vectors are of: words or pieces, and how pieces became words."""
-    settings = told.get("encoder_settings") or (told.get("kept_from") or {}).get("encoder_settings") or {}
-    return {name: settings[name] for name in ("units", "pooling", "special") if name in settings}
-
-
-def kept_repairs(folder: Path, about: Mapping[str, Any], layers: Sequence[str]) -> dict[str, Any] | None:
-    """Repairs of every layer that a stopped run has fitted, if it has; they must have been fitted the same way."""
-    found = {}
-    for file in sorted(folder.glob("*.safetensors")):
-        told = read_about(file)
-        for name in ("method", "settings", "seed", "fingerprint"):
-            if told.get(name) != about[name]:
-                raise InputError(
-                    f"{file}: a run is resumed with the same model, text and method; {name} is another: use what was "
-                    "used then, or --existing=replace."
-                )
-        found[told["layer"]] = load(file)
-    return found if found.keys() >= set(layers) else None
-
-
-def check_complete(folder: RunFolder, subject: Subject, settings: RepairSettings) -> None:
-    """Refuse to take a finished run for one of another model, text, method or settings."""
-    settings = settings.for_table if subject.alone else settings
-    check_same(folder.state / BEFORE, subject.source, settings.measure)
-    kept_repairs(folder.target / FOLDER, about_repairs(subject.source, settings), subject.source.layers)
-
-
-def repaired_table(table: StaticVectors, repair: Any) -> StaticVectors:
-    """Every vector of a table, repaired."""
-    return StaticVectors(table.words, repair.transform(table.matrix))
-
-
-def account(found: Repaired, source: Source, settings: RepairSettings, *, seconds: float) -> dict[str, Any]:
-    """Where the repairs and the numbers come from."""
-    first = found.repairs[found.layers[0]]
-    return {
-        "command": "repair",
-        "name": found.name,
-        "layers": list(found.layers),
-        "dim": source.dim,
-        "method": name_of(first),
-        "steps": describe(first),
-        "settings": asdict(settings),
-        "source": source.describe(),
-        "repairs": {layer: fingerprint_of(repair) for layer, repair in found.repairs.items()},
-        "fitted_on": found.n,
-        "dropped_after": dict(found.dropped),
-        "seconds": round(seconds, 3),
-        "versions": versions(),
-        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
-def _labelled(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
-    """Tables of the same columns, one below the other, with a first column `repair` that says which it was."""
-    first = next(iter(tables.values()))
-    columns: dict[str, list[Any]] = {
-        "repair": [name for name, table in tables.items() for _ in next(iter(table.values()))]
-    }
-    return columns | {name: [value for table in tables.values() for value in table[name]] for name in first}
+    run = RepairRun.of({"model": model, "corpus": corpus, "method": method, **keywords})
+    return execute(run, progress=progress)[0]

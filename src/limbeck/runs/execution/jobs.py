@@ -16,18 +16,11 @@ from limbeck.distillation.settings import DistillSettings
 from limbeck.errors import UsageError
 from limbeck.probing.features import Gather, features_of, texts_around
 from limbeck.probing.settings import ProbeSettings
-from limbeck.reporting.repairs import draw_repair
 from limbeck.runs.distill import checked, distill_into, words_in
 from limbeck.runs.distilling.subject import Subject
 from limbeck.runs.distilling.work import Distillation
 from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.sources import is_static
-from limbeck.runs.measure import MeasuredPass, MeasureSettings
 from limbeck.runs.probe import EVERY_LAYER, open_probing, probe_into
-from limbeck.runs.repair import BEFORE, RepairSettings, repair_subject
-from limbeck.runs.repair import Subject as RepairSubject
-from limbeck.runs.repair import check_complete as check_repaired
-from limbeck.runs.repairing.tables import load_table
 from limbeck.stream import Consumer, Plan, TextSource
 from limbeck.stream.checkpoint import Checkpoint, Part
 from limbeck.stream.run import identity_of
@@ -104,48 +97,6 @@ class Job:
     def finish(self, *, workers: Workers, progress: bool) -> None:
         """All that its command does after the pass."""
         raise NotImplementedError
-
-
-@dataclass
-class RepairJob(MeasuredPass, Job):  # type: ignore[override]
-    """`limbeck repair`: the pass is the one before the repair; the one after it reads the text again."""
-
-    repair: RepairSettings = field(default_factory=lambda: RepairSettings("center"))
-    counts: str | Path | None = None
-    keep_text: bool = True
-
-    command: ClassVar[str] = "repair"
-
-    @property
-    def measures(self) -> MeasureSettings:  # type: ignore[override]
-        return self.repair.measure
-
-    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
-        super().join_pass(reading, folder)
-        table = load_table(reading.model) if reading.model and is_static(reading.model) else None
-        self.subject = RepairSubject(self.source, table, reading.model if table is not None else "")
-
-    @property
-    def state(self) -> Path:
-        return self.folder.state / BEFORE
-
-    def beyond_pass(self) -> list[str]:
-        return ["its repaired vectors are measured too, for which the model reads the text again"]
-
-    def check_complete(self, folder: RunFolder) -> None:
-        check_repaired(folder, self.subject, self.repair)
-
-    def finish(self, *, workers: Workers, progress: bool) -> None:
-        repair_subject(
-            self.subject,
-            self.folder,
-            self.repair,
-            counts=self.counts,
-            keep_text=self.keep_text,
-            workers=workers,
-            progress=progress,
-            draw=(lambda unfinished: draw_repair(unfinished, table=False)) if self.figures else None,
-        )
 
 
 @dataclass

@@ -1,5 +1,7 @@
 """How repairs are named on the command line, for the help of every command that fits some."""
 
+#: the names, which are those of `limbeck.repairs.methods`, without what that imports
+METHODS = ("center", "scaled-center", "standardize", "all-but-the-top", "cluster", "whiten")
 REPAIR_NAMES = """\
 A repair is named METHOD[:NAME=VALUE,...], and several in their order with + between. METHOD is one of
   center           subtract the mean

@@ -65,6 +65,15 @@ def space_tables(measured: Measured, counts: Mapping[str, int] | None) -> tuple[
     return places, facts
 
 
+def labelled(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Tables of the same columns, one below the other, with a first column `repair` that says which it was."""
+    first = next(iter(tables.values()))
+    columns: dict[str, list[Any]] = {
+        "repair": [name for name, table in tables.items() for _ in next(iter(table.values()))]
+    }
+    return columns | {name: [value for table in tables.values() for value in table[name]] for name in first}
+
+
 def first_two(symmetric: torch.Tensor) -> tuple[Floats, Floats]:
     """Shares (2,) of the two largest eigenvalues in their sum, and their eigenvectors (d, 2), the largest coordinate
     of each positive. Where there is one dimension, the second is zero."""
