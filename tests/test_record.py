@@ -19,7 +19,6 @@ from limbeck.reporting.page.folders import find_folders
 from limbeck.reporting.read import read_run
 from limbeck.reporting.serving import WordTable
 from limbeck.reporting.serving.server import ANSWERS
-from limbeck.runs.merge import merge
 
 SENTENCES = [["a", "b", "c"], ["b", "a"], ["c", "a"], ["a", "c", "b"]]
 REMOVED = object()
@@ -64,7 +63,7 @@ def readers(one: Path, two: Path, out: Path) -> dict[str, Callable[[], object]]:
         "compare the other way": lambda: compare(two, one, draws=9).sentences(),
         "figures": lambda: read_run(one),
         "folders": lambda: find_folders([one]),
-        "merge": lambda: merge(one, two, out=out, existing="replace"),
+        "merge": lambda: lb.merge(one, two, out=out, existing="replace", figures=False),
     }
 
 

@@ -22,7 +22,6 @@ from limbeck.runs.encode import EncodeResult as EncodeResult
 from limbeck.runs.evaluate import EvaluateResult as EvaluateResult
 from limbeck.runs.measure import MeasureResult as MeasureResult
 from limbeck.runs.measure import MeasureSettings as MeasureSettings
-from limbeck.runs.merge import merge as merge
 from limbeck.runs.repair import RepairResult as RepairResult
 from limbeck.vectors import OccurrenceVectors as OccurrenceVectors
 from limbeck.vectors import StaticVectors as StaticVectors
@@ -226,6 +225,14 @@ def measure(
     address: str | None = ...,
     gpus_per_worker: float | None = ...,
 ) -> MeasureResult: ...
+
+def merge(
+    *runs: str | Path | EncodeResult,
+    out: str | Path,
+    progress: bool = ...,
+    existing: Literal["fail", "resume", "replace"] = ...,
+    figures: bool = ...,
+) -> MeasureResult | EncodeResult: ...
 
 def repair(
     model: Any = ...,

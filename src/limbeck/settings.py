@@ -283,7 +283,8 @@ def path_of(value: Any) -> Path | None:
 
     if not isinstance(value, str | os.PathLike):
         return None
-    return UrlPath(value) if as_url(str(value)) is not None and as_path(str(value)) == str(value) else Path(value)
+    path = str(value) if isinstance(value, Path) else os.fspath(value)
+    return UrlPath(path) if as_url(path) is not None and as_path(path) == path else Path(path)
 
 
 def shown(value: Any) -> str:

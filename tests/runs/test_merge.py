@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ from made import DIM, OwnEncoder, sentences
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.runs.encode import EncodeResult
 from limbeck.runs.execution.parts import TextPart, division_of, read_vocabulary
 from limbeck.runs.execution.sources import open_source
 from limbeck.runs.measure import MeasureSettings
 from limbeck.runs.measuring.compute import measure_source
-from limbeck.runs.merge import merge
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)
@@ -27,6 +28,7 @@ MADE = sentences(240, documents=14)
 SETTINGS: dict[str, Any] = {
     "min_contexts": 3, "max_contexts": 7, "mev_words": 6, "points": 150, "seed": 5, "figures": False
 }  # fmt: skip
+merge = partial(lb.merge, figures=False)
 TABLES = ("words", "dimensions", "spectra", "sample", "clouds", "neighbors")
 
 
@@ -253,18 +255,55 @@ def test_parts_that_do_not_belong_together(
 
 
 def test_other_things_that_are_no_runs(runs: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="at least two"):
-        merge(runs / "1", out=tmp_path / "out")
-    with pytest.raises(InputError, match="nothing is there"):
-        merge(runs / "1", tmp_path / "nowhere", out=tmp_path / "out")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="this is none"):
-        merge(runs / "1", tmp_path / "empty", out=tmp_path / "out")
-    lb.encode(OwnEncoder(), MADE, out=tmp_path / "kept")
-    with pytest.raises(InputError, match="kept vectors, the other a run"):
-        merge(runs / "1", tmp_path / "kept", out=tmp_path / "out")
-    with pytest.raises(InputError, match="part"):
-        merge(tmp_path / "kept", tmp_path / "kept", out=tmp_path / "out")
+    saved = lb.encode(OwnEncoder(), MADE, out=tmp_path / "kept")
+    for others, code, parameter in (
+        ((), "too_few", "runs"),
+        ((tmp_path / "nowhere",), "not_found", "runs"),
+        ((tmp_path / "empty",), "not_found", "runs"),
+        ((saved,), "not_mergeable", "runs"),
+    ):
+        with pytest.raises(LimbeckError) as caught:
+            merge(runs / "1", *others, out=tmp_path / "out")
+        assert (caught.value.code, caught.value.parameter) == (code, parameter)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        merge(saved, saved, out=tmp_path / "out")
+    assert (caught.value.code, caught.value.parameter) == ("not_mergeable", "part")
+    with pytest.raises(UsageError) as caught:
+        merge(saved, saved, out=tmp_path / "out", part="1/2")
+    assert caught.value.code == "unknown_parameter"
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_result_is_what_its_folder_gives(runs: Path) -> None:
+    made = merge(runs / "1", runs / "2", runs / "3", out=runs / "loaded")
+    loaded = lb.MeasureResult.load(runs / "loaded")
+    assert isinstance(made, lb.MeasureResult)
+    assert loaded.record == json.loads(json.dumps(made.record, default=str))
+    assert loaded.measures.keys() == made.measures.keys()
+    for name, measure in made.measures.items():
+        np.testing.assert_array_equal(loaded[name].value, measure.value)
+    with pytest.raises(InputError) as caught:
+        merge(runs / "1", runs / "2", runs / "3", out=runs / "loaded", existing="resume")
+    assert (caught.value.code, caught.value.parameter) == ("complete", "existing")
+
+
+def test_the_command_and_the_verb_write_the_same(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from limbeck.cli import main
+
+    assert main(["merge", str(runs / "1"), str(runs / "3"), "--out", str(runs / "typed"), "--no-figures"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "not the whole text: part 2 is missing"
+    merge(runs / "1", runs / "3", out=runs / "called")
+    check_exact(runs / "typed", runs / "called")
+    files = [
+        sorted(str(path.relative_to(runs / name)) for path in (runs / name).rglob("*") if path.is_file())
+        for name in ("typed", "called")
+    ]
+    assert files[0] == files[1]
+    told = [json.loads((runs / name / "run.json").read_text()) for name in ("typed", "called")]
+    for key in told[0].keys() - {"seconds", "written"}:
+        assert told[0][key] == told[1][key], key
 
 
 def test_kept_vectors(tmp_path: Path) -> None:
@@ -272,7 +311,8 @@ def test_kept_vectors(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         lb.encode(OwnEncoder(), MADE, out=tmp_path / str(number), keep="float32", part=f"{number}/3")
     merge(tmp_path / "3", tmp_path / "1", out=tmp_path / "some")
-    merge(tmp_path / "2", tmp_path / "some", out=tmp_path / "merged")
+    made = merge(tmp_path / "2", tmp_path / "some", out=tmp_path / "merged")
+    assert made == EncodeResult.load(tmp_path / "merged")
     whole, merged = (lb.OccurrenceVectors.load(tmp_path / name) for name in ("whole", "merged"))
     assert merged.words_total == whole.words_total == sum(len(s.words) for s in MADE)
     assert merged.duplicates is not None

@@ -22,3 +22,10 @@ lb.report("runs/a", existing="resume")  # type: ignore[arg-type]
 assert_type(lb.evaluate("mini-bert", tasks="sts", data="data", learning_rate=1e-3), lb.EvaluateResult)
 lb.evaluate(["glove.txt"], task="sts", data="data")  # type: ignore[call-arg]
 lb.evaluate("glove.txt", tasks=["sts"], data="data", oov="dropp")  # type: ignore[arg-type]
+
+assert_type(lb.encode("mini-bert", "text.txt", out="vectors"), lb.EncodeResult)
+lb.encode("mini-bert", "text.txt")  # type: ignore[call-arg]
+lb.encode("mini-bert", "text.txt", out="vectors", keep="float8")  # type: ignore[arg-type]
+assert_type(lb.repair("mini-bert", "text.txt", method="center").before, lb.MeasureResult)
+lb.repair("mini-bert", "text.txt", method="center", weight="frequency")  # type: ignore[call-arg]
+assert_type(lb.merge("one", "two", out="both"), lb.MeasureResult | lb.EncodeResult)

@@ -17,7 +17,6 @@ from limbeck.cli import (
     compare,
     distill,
     finetune,
-    merge,
     plan,
     probe,
     reproduce,
@@ -44,7 +43,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (distill, analyze, probe, finetune, plan, run, merge, compare, reproduce)
+COMMANDS = (distill, analyze, probe, finetune, plan, run, compare, reproduce)
 
 EPILOG = """\
 examples:

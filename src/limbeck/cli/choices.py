@@ -99,7 +99,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
     ("distill", "--method"): Names(DISTILLATIONS, between=","),
     ("distill", "--repair"): Names(REPAIRS, between="+", files=True),
     ("distill", "--weighting"): Names(("none", "sif")),
-    ("merge", "--existing"): FAIL_OR_REPLACE,
     ("probe", "--data"): TEXTS,
     ("probe", "--format"): Names(("auto", "jsonl", "semcor", "conllu", "wikipse")),
     ("probe", "--preset"): Names(("quick", "paper")),

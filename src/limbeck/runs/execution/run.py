@@ -39,7 +39,7 @@ class Run(Command, Generic[R]):
     together: ClassVar[tuple[str, ...]] = ()
 
     output: FolderSettings | OptionalOutputSettings
-    engine: EngineSettings
+    engine: EngineSettings = EngineSettings(workers=0)  # of runs whose work is not divided
 
     @property
     def transient(self) -> Sequence[str]:
@@ -65,9 +65,8 @@ class Run(Command, Generic[R]):
     def validate(self) -> None:
         """Refuse what cannot work, before anything expensive: no model is loaded here."""
 
-    @abstractmethod
     def open(self) -> None:
-        """Load the model, open the text."""
+        """Load the model, open the text, where there are any."""
 
     def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
         """Lines that say what the run would take, for `--dry-run`; opening took so many seconds."""

@@ -175,7 +175,12 @@ class PassOutputSettings(FolderSettings):
 
 
 @dataclass(frozen=True)
-class OutputSettings(PassOutputSettings):
-    """Where the result of a pass and its figures go."""
+class DrawnOutputSettings(FolderSettings):
+    """Where the result and its figures go."""
 
     figures: bool = option(True, recorded=False, help="do not draw figures")
+
+
+@dataclass(frozen=True)
+class OutputSettings(DrawnOutputSettings, PassOutputSettings):
+    """Where the result of a pass and its figures go."""

@@ -1,1 +1,1 @@
-"""Which runs belong together, and how kept vectors are joined."""
+"""Which runs belong together, and how their sums and vectors are merged."""

@@ -87,7 +87,11 @@ def shards_of(rows: NDArray[np.int64]) -> tuple[Shard, ...]:
 def record_in(folder: Path) -> dict[str, Any]:
     """What a finished run says of itself."""
     if not (folder / "run.json").is_file():
-        raise InputError(f"{folder}: the folder of a finished run is needed, this is none: check the path.")
+        raise InputError(
+            f"{folder}: the folder of a finished run is needed, this is none: check the path.",
+            code="not_found",
+            parameter="runs",
+        )
     return read_record(folder / "run.json")
 
 
@@ -132,7 +136,7 @@ def check_settings(one: Side, other: Side) -> None:
 
 
 def refuse(a: Path, b: Path, what: str) -> None:
-    raise InputError(f"{a} and {b} do not belong together: {what}.")
+    raise InputError(f"{a} and {b} do not belong together: {what}.", code="not_mergeable", parameter="runs")
 
 
 def joined_plan(sides: Sequence[Side]) -> tuple[Plan, dict[str, Any], list[Side]]:

@@ -1,4 +1,4 @@
-"""Kept vectors of parts of a text into one folder, shard by shard; no vector is read."""
+"""Occurrence vectors of parts of a text into one folder, shard by shard; no vector is read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError
-from limbeck.runs.execution.folders import RunFolder
+from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.parts import TEXTS
 from limbeck.runs.merging.sides import Side, check_model, joined_plan
 from limbeck.state import save
-from limbeck.stream import Plan
 from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.progress import Progress
 from limbeck.vectors.arrays import read_json
@@ -21,13 +20,17 @@ from limbeck.vectors.damaged import told_as_damage
 from limbeck.vectors.writer import DESCRIPTION, OccurrenceWriter
 
 
-def merge_vectors(folders: Sequence[Path], folder: RunFolder, *, progress: bool = False) -> Path:
+def merge_vectors(folders: Sequence[Path], out: Path, context: RunContext) -> None:
     """Folders of `limbeck encode --part` into one, with the shards of the whole text."""
     with told_as_damage(" and ".join(map(str, folders)), "vectors that can be merged", "encode them again"):
         records = [record_of(path) for path in folders]
         for path, told in zip(folders, records, strict=True):
             if "part" not in told["source"]:
-                raise InputError(f"{path}: only vectors of parts of one text are merged: encode them with --part K/N.")
+                raise InputError(
+                    f"{path}: only vectors of parts of one text are merged: encode them with --part K/N.",
+                    code="not_mergeable",
+                    parameter="part",
+                )
             check_model(folders[0], records[0], path, told)
         plan, identity, sides = joined_plan([Side.read(*pair) for pair in zip(folders, records, strict=True)])
     told = sides[0].told
@@ -36,7 +39,7 @@ def merge_vectors(folders: Sequence[Path], folder: RunFolder, *, progress: bool 
     if "part" in identity:
         about["part"] = identity["part"]
     writer = OccurrenceWriter(
-        folder.unfinished,
+        out,
         encoder_name=told["name"],
         encoder_fingerprint=told["fingerprint"],
         layers=told["layers"],
@@ -45,7 +48,7 @@ def merge_vectors(folders: Sequence[Path], folder: RunFolder, *, progress: bool 
         about=about,
     )
     number = {shard.start: shard.number for shard in plan.shards}
-    with Progress("merging", total=len(plan.shards), unit="shards", show=progress) as bar:
+    with Progress("merging", total=len(plan.shards), unit="shards", show=context.progress) as bar:
         for side in sides:
             for shard in side.plan.shards:
                 file = side.folder / f"{shard.number:05d}.npz"
@@ -53,13 +56,13 @@ def merge_vectors(folders: Sequence[Path], folder: RunFolder, *, progress: bool 
                     share(file, writer.path(number[shard.start]))
                 bar.advance(1)
     writer.close(duplicates=plan.duplicates)
-    if "part" in identity:  # may be merged again
-        keep_plan(folder, sides[0], plan, identity)
-    return folder.finish()
+    if "part" in identity and context.checkpoint is not None:  # may be merged again
+        Checkpoint(context.checkpoint, identity).save_plan(plan)
+        save(context.checkpoint / TEXTS, sides[0].texts)
 
 
 def record_of(folder: Path) -> dict[str, Any]:
-    """What a folder of kept vectors says of itself, by the names of a run's record."""
+    """What a folder of occurrence vectors says of itself, by the names of a run's record."""
     told = read_json(folder / DESCRIPTION)
     return {
         "command": "encode",
@@ -79,9 +82,3 @@ def share(file: Path, place: Path) -> None:
         os.link(file, place)
     except OSError:
         shutil.copyfile(file, place)
-
-
-def keep_plan(folder: RunFolder, side: Side, plan: Plan, identity: dict[str, Any]) -> None:
-    """What is needed to merge the rest later."""
-    Checkpoint(folder.state, identity).save_plan(plan)
-    save(folder.state / TEXTS, side.texts)
