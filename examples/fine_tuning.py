@@ -26,8 +26,8 @@ def trained() -> Path:
         if any("tense" in labels for labels in one.labels.values())
     ]
     task = tagged("tense", {"train": found[8:], "dev": found[:8]})
-    settings = lb.probing.FinetuneSettings(steps=6, batch=4, learning_rate=1e-3, attention_texts=0)
-    made = lb.probing.finetune("mini-bert", task, settings=settings, out=OUT / "model", existing="replace")
+    settings = {"steps": 6, "batch": 4, "learning_rate": 1e-3, "attention_texts": 0}
+    made = lb.finetune("mini-bert", task, **settings, out=OUT / "model", existing="replace")
     print(f"trained on {len(found) - 8} sentences, best after {made.best_step} steps")
     return OUT / "model"
 

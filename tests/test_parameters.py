@@ -26,7 +26,7 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
         (lambda: lb.distillation.distill("mini-bert", SENTENCES, min_counts=1), "min_counts", "min_count"),
         (lambda: lb.distillation.vectors_for(["tea"], "mini-bert", dims=8), "dims", "dim"),
         (lambda: lb.probing.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
-        (lambda: lb.probing.finetune("mini-bert", "pos", epochs=1), "epochs", "FinetuneSettings(epochs"),
+        (lambda: lb.finetune("mini-bert", "pos", epoch=1), "epoch", "epochs"),
         (lambda: lb.load_encoder("mini-bert", layer=1), "layer", "layers"),
         (lambda: lb.repair("mini-bert", SENTENCES, method="center", weight=1, out="x"), "weight", "weights"),
         (lambda: lb.compare("a", "b", draw=1), "draw", "draws"),

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _PUBLIC: dict[str, tuple[str, str]] = {
     "Corpus": ("limbeck.corpus", "Corpus"),
     "EncodeResult": ("limbeck.runs.encode", "EncodeResult"),
+    "FinetuneResult": ("limbeck.runs.finetune", "FinetuneResult"),
     "MeasureResult": ("limbeck.runs.measure", "MeasureResult"),
     "MeasureSettings": ("limbeck.runs.measure", "MeasureSettings"),
     "OccurrenceVectors": ("limbeck.vectors", "OccurrenceVectors"),
@@ -27,6 +28,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "encode": ("limbeck.runs.encode", "encode"),
     "evaluate": ("limbeck.runs.evaluate", "evaluate"),
     "evaluation": ("limbeck.evaluation", ""),
+    "finetune": ("limbeck.runs.finetune", "finetune"),
     "load_encoder": ("limbeck.encoders", "load_encoder"),
     "measure": ("limbeck.runs.measure", "measure"),
     "measures": ("limbeck.measures", ""),

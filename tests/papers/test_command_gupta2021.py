@@ -11,11 +11,10 @@ from commands import MARKS, Run, check_schema, draw_only, runner
 from made import WORDS, as_jsonl, sentences
 from made_static import write_sets
 
+import limbeck as lb
 import limbeck.papers.gupta2021 as paper
 from limbeck.cli import main
 from limbeck.papers import static_measures
-from limbeck.probing.finetuning import FinetuneSettings
-from limbeck.runs.finetune import finetune
 from limbeck.tables import read_csv
 
 
@@ -126,9 +125,9 @@ def test_fine_tuned_parents_have_their_row(run: Run, model: Path, text: Path, tm
     lines = [f"{kind}:x the {word} ?" for word in WORDS for kind in ("HUM", "LOC")]
     for name in ("train_5500.label", "TREC_10.label"):
         (made / name).write_text("\n".join(lines), encoding="latin-1")
-    settings = FinetuneSettings(steps=1, batch=4, attention_texts=0)
+    settings = {"steps": 1, "batch": 4, "attention_texts": 0, "figures": False}
     for name, parent in (("trec", model), ("other", tmp_path / "trec")):
-        finetune(parent, "trec", made, out=tmp_path / name, settings=settings)
+        lb.finetune(parent, "trec", made, out=tmp_path / name, **settings)
     out = tmp_path / "out"
     given = ["--model", model, "--corpus", text, "--out", out, "--quiet", "--quick"]
     status, _, err = run(*given, "--fine-tuned", tmp_path / "other")

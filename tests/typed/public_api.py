@@ -29,3 +29,6 @@ lb.encode("mini-bert", "text.txt", out="vectors", keep="float8")  # type: ignore
 assert_type(lb.repair("mini-bert", "text.txt", method="center").before, lb.MeasureResult)
 lb.repair("mini-bert", "text.txt", method="center", weight="frequency")  # type: ignore[call-arg]
 assert_type(lb.merge("one", "two", out="both"), lb.MeasureResult | lb.EncodeResult)
+
+assert_type(lb.finetune("mini-bert", "sst2", "data", max_length=64), lb.FinetuneResult)
+lb.finetune("mini-bert", "sst2", "data", dtype="float16")  # type: ignore[call-arg]

@@ -16,7 +16,6 @@ from limbeck.cli import (
     analyze,
     compare,
     distill,
-    finetune,
     plan,
     probe,
     reproduce,
@@ -43,7 +42,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (distill, analyze, probe, finetune, plan, run, compare, reproduce)
+COMMANDS = (distill, analyze, probe, plan, run, compare, reproduce)
 
 EPILOG = """\
 examples:

@@ -39,13 +39,6 @@ class Names:
 NOTHING = Names(())
 
 
-def training_tasks() -> list[str]:
-    """What `limbeck finetune` trains on."""
-    from limbeck.evaluation.classifying.catalogue import all_tasks
-
-    return ["pos", "ner", *(name for name, task in all_tasks().items() if task.kind != "word")]
-
-
 MODELS = Names(MINIATURES, files=True)
 TEXTS = Names(("sample",), files=True)
 FAIL_OR_REPLACE = Names(("fail", "replace"))
@@ -58,7 +51,6 @@ CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu",
 #: an option that means the same in every command that has it
 OPTIONS: dict[str, Names] = {
     "--cells": Names(("sentence", "prose")),
-    "--column": Names(("upos", "xpos", "deprel")),
     "--compare": Names(("average", "bag", "random", "none"), between=","),
     "--control": Names(("majority", "random-labels", "random-weights", "description-length", "none"), between=","),
     "--corpus": TEXTS,
@@ -76,16 +68,13 @@ OPTIONS: dict[str, Names] = {
     "--pooling": Names(("mean", "first", "last", "sum", "max", "min")),
     "--preset": Names(("corrected", "paper", "released")),
     "--probe": Names(("mlp", "linear"), between=","),
-    "--sentence-piece": Names(("auto", "first", "last", "mean")),
     "--stack": Names(("encoder", "decoder")),
     "--start": Names((*DISTILLATIONS, "none")),
-    "--task": Names(training_tasks),
     "--tasks": Names(task_names, between=","),
     "--text-unit": Names(("sentence", "paragraph", "document")),
     "--units": Names(UNITS),
     "--unseen": Names(("frame", "pieces", "alone", "drop")),
     "--weights": Names(("uniform", "frequency")),
-    "--word-piece": Names(("last", "first", "mean")),
     "--words-by": Names(("lemma", "form")),
 }
 #: an option that means something of its own in a command

@@ -11,22 +11,28 @@ Units = Literal["words", "pieces", "characters"]
 
 
 @dataclass(frozen=True)
-class LoadingSettings(Settings, group="model"):
-    """How a model is found and loaded."""
+class DeviceSettings(Settings, group="model"):
+    """How a model is found, and where it computes."""
 
     revision: str | None = option(None, help="branch, tag or commit of a model on the hub")
     device: str | None = option(
         None, suggestions=("auto", "cpu", "cuda", "mps"), help="auto (default), cpu, cuda, cuda:1 or mps"
     )
-    dtype: Literal["float32", "bfloat16", "float16"] | None = option(
-        None, help="precision of the model: float32 (default), bfloat16 or float16"
-    )
     trust_remote_code: bool = option(False, help="run code that comes with the model")
 
 
 @dataclass(frozen=True)
-class EncoderSettings(Settings, group="model"):
-    """What a model reads and which of its vectors are taken."""
+class LoadingSettings(DeviceSettings, group="model"):
+    """The same of a model that is not trained, so that half its precision may do."""
+
+    dtype: Literal["float32", "bfloat16", "float16"] | None = option(
+        None, help="precision of the model: float32 (default), bfloat16 or float16"
+    )
+
+
+@dataclass(frozen=True)
+class LayerSettings(Settings, group="model"):
+    """Which layers of a model are read, and how subwords become words."""
 
     layers: Any = option(
         None,
@@ -38,21 +44,27 @@ class EncoderSettings(Settings, group="model"):
     pooling: Literal["mean", "first", "last", "sum", "max", "min"] | None = option(
         None, metavar="HOW", help="subwords to words: mean (default), first, last, sum, max or min"
     )
-    units: Units | None = option(
-        None, metavar="UNIT", help="what gets a vector: words (default), pieces (subwords) or characters"
-    )
     window: int | None = option(
         None, minimum=1, metavar="N", help="most subwords that are read at once (default: the model's)"
+    )
+    keep_first: bool = option(False, help="keep a decoder's first position in the statistics")
+    stack: Literal["encoder", "decoder"] | None = option(
+        None, metavar="NAME", help="of an encoder-decoder: encoder (default) or decoder"
+    )
+
+
+@dataclass(frozen=True)
+class EncoderSettings(LayerSettings, group="model"):
+    """The same, and what a model reads and gives a vector."""
+
+    units: Units | None = option(
+        None, metavar="UNIT", help="what gets a vector: words (default), pieces (subwords) or characters"
     )
     context: int | None = option(None, minimum=0, metavar="K", help="let each word see K words on each side only")
     targets: Any = option(
         None, metavar="WORDS", help='words to keep, separated by commas, or "label:NAME" for words with that label'
     )
-    keep_first: bool = option(False, help="keep a decoder's first position in the statistics")
     special: bool = option(False, help="with pieces: special tokens ([CLS], [SEP]) among them")
-    stack: Literal["encoder", "decoder"] | None = option(
-        None, metavar="NAME", help="of an encoder-decoder: encoder (default) or decoder"
-    )
 
     def check(self) -> None:
         if isinstance(self.targets, str) and not self.targets.startswith("label:"):

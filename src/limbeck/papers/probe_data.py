@@ -13,7 +13,7 @@ import numpy as np
 from limbeck.corpus import Corpus
 from limbeck.errors import InputError
 from limbeck.papers.text import default_corpus
-from limbeck.probing.finetuning import TaskData, read_task
+from limbeck.probing.finetuning.data import TaskData, read_task
 from limbeck.probing.labelled import TOO_FEW, Labelled, read_labelled
 from limbeck.probing.splits import Sides, with_sides
 from limbeck.runs.execution.sources import open_corpus

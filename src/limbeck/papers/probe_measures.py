@@ -22,12 +22,16 @@ from limbeck.papers.probe_wanted import Wanted, rate_of, spread_layers
 from limbeck.places import REPRODUCTION, mark, remove_folder
 from limbeck.probing import result
 from limbeck.probing.features import Features, extract
-from limbeck.probing.finetuning import FinetuneSettings, TaskData, finetune_model
+from limbeck.probing.finetuning.data import TaskData
+from limbeck.probing.finetuning.fitting import finetune_model
+from limbeck.probing.finetuning.settings import FinetuneSettings
 from limbeck.probing.names import AROUND, CONTEXT, WHOLE
 from limbeck.probing.result import Outcome
 from limbeck.probing.settings import ProbeSettings
+from limbeck.runs.execution.context import RunContext
+from limbeck.runs.execution.execute import complete
 from limbeck.runs.execution.folders import RunFolder, holds_run
-from limbeck.runs.finetune import finetune_into
+from limbeck.runs.finetune import FinetuneRun
 from limbeck.runs.probe import open_at_every_layer
 from limbeck.runs.probing.work import Probing
 from limbeck.seeds import hash_text
@@ -211,16 +215,12 @@ class Measuring:
     def tuned(self, name: str) -> Part:
         """A model fine-tuned on a task, kept as a model of its own; its scores and what became of attention."""
         task, target = self.wanted.tasks[name], self.tuned_folder(name)
+        device = str(self.wanted.encoder.get("device", "auto"))
+        asked = {"model": self.parts_of(), "task": task, "device": device, "figures": False}
         with RunFolder(target, existing="replace" if holds_run(target) else "resume") as folder:
-            finetune_into(
-                self.parts_of(),
-                task,
-                folder,
-                settings=self.settings(task),
-                device=str(self.wanted.encoder.get("device", "auto")),
-                progress=self.wanted.progress,
-                source=self.name,
-            )
+            run = FinetuneRun.of({**asked, **vars(self.settings(task))})
+            run.open()
+            complete(run, folder, RunContext(progress=self.wanted.progress))
         told = json.loads((target / "run.json").read_text(encoding="utf-8"))
         own = task.limited(most=None, most_dev=self.wanted.caps.dev, seed=self.wanted.seed)
         rows = [score_row(told["scores"]["dev"], task.metric, count_places(own), told["majority"]["dev"])]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from limbeck.papers.probe_data import Words
-from limbeck.probing.finetuning import TaskData
+from limbeck.probing.finetuning.data import TaskData
 
 #: width of the paper's model; narrower ones learn at a rate that is so much higher (see `rate_of`)
 PAPER_WIDTH = 768

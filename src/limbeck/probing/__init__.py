@@ -14,7 +14,6 @@ from typing import Any
 __all__ = [
     "AttentionSimilarity",
     "FinetuneSettings",
-    "Finetuned",
     "Labelled",
     "ProbeSettings",
     "Probed",
@@ -22,7 +21,6 @@ __all__ = [
     "TaskData",
     "Training",
     "attention_similarity",
-    "finetune",
     "load_head",
     "probe",
     "read_labelled",
@@ -45,13 +43,11 @@ _MODULES = {
     "score": "limbeck.probing.scoring",
     "train": "limbeck.probing.batched",
     "AttentionSimilarity": "limbeck.probing.attention",
-    "FinetuneSettings": "limbeck.probing.finetuning",
-    "Finetuned": "limbeck.probing.finetuning",
-    "TaskData": "limbeck.probing.finetuning",
+    "FinetuneSettings": "limbeck.probing.finetuning.settings",
+    "TaskData": "limbeck.probing.finetuning.data",
     "attention_similarity": "limbeck.probing.attention",
-    "finetune": "limbeck.runs.finetune",
-    "load_head": "limbeck.probing.finetuning",
-    "read_task": "limbeck.probing.finetuning",
+    "load_head": "limbeck.probing.finetuning.head",
+    "read_task": "limbeck.probing.finetuning.data",
 }
 
 

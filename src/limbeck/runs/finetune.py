@@ -1,102 +1,299 @@
-"""The fine-tuning run: train, score, and save a folder that is a model of its own."""
+"""`limbeck finetune`: a model trained on a task, kept as a model of its own.
+
+What computes stands in `limbeck.probing.finetuning`, and is imported when a run does: `--help` needs none of it.
+"""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from limbeck.encoders.loading import Parts, load_parts, quiet
-from limbeck.errors import LimbeckError
-from limbeck.parameters import takes
-from limbeck.probing.finetuning import Finetuned, FinetuneSettings, Head, TaskData, finetune_model, read_task
-from limbeck.probing.finetuning.data import name_of
-from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.record import versions
-from limbeck.state import write_text
-from limbeck.tables import write_csv
+from limbeck.encoders.settings import DeviceSettings
+from limbeck.errors import InputError, UsageError
+from limbeck.probing.finetuning.settings import Column, FinetuneSettings, known_tasks
+from limbeck.results import RunResult
+from limbeck.runs.execution.run import Run
+from limbeck.runs.execution.settings import ModelSettings, OutputSettings
+from limbeck.settings import Settings, option, options_of
+from limbeck.stream.settings import BatchSettings
+
+if TYPE_CHECKING:
+    from limbeck.encoders.loading import Parts
+    from limbeck.probing.finetuning.data import TaskData
+    from limbeck.probing.finetuning.fitting import Finetuned
+    from limbeck.probing.finetuning.head import Head
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.sketch import Curves
+    from limbeck.tables import Columns
+
+#: tables of a folder; attention is there where it was compared
+TABLES = ("steps", "dev", "classes", "attention")
+TEXT_COLUMNS = ("part", "class", "layer")  #: of tables; all others hold numbers
 
 
-@takes("limbeck.encoders.loading:load_parts")
-def finetune(
-    model: str | Path | Parts,
-    task: str | TaskData,
-    data: str | Path | None = None,
-    *,
-    out: str | Path | None = None,
-    column: str = "upos",
-    settings: FinetuneSettings | None = None,
-    existing: str = "fail",
-    device: str = "auto",
-    progress: bool = False,
-    **loading: Any,
-) -> Finetuned:
-    """Fine-tune a model on a task; with `out`, write a folder (but for figures) that every `--model` loads.
+@dataclass(frozen=True)
+class TaskSettings(Settings, group="task"):
+    """What is learned, and from which files."""
 
-    task     name of a task whose files lie under `data`, or one that has been read: see `lb.probing.read_task`
-    column   of CoNLL-U files, for "pos"
-    loading  revision, trust_remote_code
+    task: Any = option(
+        None,
+        common=True,
+        required=True,
+        recorded=False,
+        metavar="T",
+        suggestions=known_tasks,
+        help="name of a task, see below",
+    )
+    data: Path | None = option(
+        None,
+        common=True,
+        required=True,
+        recorded=False,
+        metavar="D",
+        files=True,
+        help="folder that has the task's files in it",
+    )
+    column: Column = option("upos", help="what pos learns: upos (default), xpos or deprel")
+
+
+@dataclass(kw_only=True)
+class FinetuneRun(Run["FinetuneResult"]):
+    """Fine-tune a model on a task of words or of texts, as Zhao et al. (2020) did."""
+
+    command: ClassVar[str] = "finetune"
+    summary: ClassVar[str] = "train a model on a task and keep it as a model of its own"
+    details: ClassVar[str] = """\
+tasks:
+  pos           parts of speech: files *train*.conllu, *dev*, *test* (Universal Dependencies), plain or compressed
+  ner           named entities: a word and its IOB tag a line, *train*.conll, *dev*, *test* (WNUT-17), or eng.train,
+                eng.testa, eng.testb (CoNLL-2003)
+  sst2, mrpc, cr, mr, mpqa, subj, trec, sst-5, cola, rte, boolq
+                classes of texts and of pairs of texts, in the layouts of their releases
+Their files lie anywhere under --data.
+
+All weights and a linear layer on the last layer are trained by plain Adam, in float32. The step that is best on the
+development set is kept. DIR is then a model: --model DIR works with every command. In it are head.safetensors (the
+linear layer), steps.csv and dev.csv (curves), classes.csv (scores by class), attention.csv (attention before and
+after), figures/ and run.json (settings, scores, the parent's fingerprint).
+
+The settings that are not given are the paper's, for BERT. A miniature is small and wants larger steps: give it
+--learning-rate 5e-4 --batch 32.
+"""
+    examples: ClassVar[str] = """\
+limbeck finetune --model mini-bert --task sst2 --data data --learning-rate 5e-4 --batch 32 --out models/sst2
+limbeck finetune --model bert-base-uncased --task mrpc --data data --out models/mrpc
+limbeck finetune --model mini-bert --task pos --data data/UD_English-EWT --attention-window 2 --out models/pos-2
+limbeck measure --model models/sst2 --corpus sample --out runs/sst2
+"""
+    transient: ClassVar[tuple[str, ...]] = ("state",)
+
+    models: ModelSettings
+    task: TaskSettings
+    output: OutputSettings
+    training: FinetuneSettings
+    loading: DeviceSettings
+    batches: BatchSettings
+
+    parts: Parts = field(init=False, repr=False)
+    data: TaskData = field(init=False, repr=False)
+
+    def validate(self) -> None:
+        from limbeck.probing.finetuning.data import name_of
+
+        if self.models.model is None:
+            raise UsageError("--model is required.", code="required", parameter="model")
+        if isinstance(self.task.task, str):
+            name_of(self.task.task)  # a wrong name should not cost a model's loading
+            if self.task.data is None:
+                raise UsageError(
+                    f"--data must be the folder with the files of {self.task.task}, got none: give it.",
+                    code="required",
+                    parameter="data",
+                )
+
+    def open(self) -> None:
+        from limbeck.encoders.loading import Parts, load_parts
+        from limbeck.probing.finetuning.data import read_task
+
+        task, model = self.task, self.models.model
+        if isinstance(task.task, str):
+            assert task.data is not None
+            self.data = read_task(task.task, task.data, column=task.column, seed=self.training.seed)
+        else:
+            self.data = task.task
+        how = {name: value for name, value in self.loading.given().items() if name != "device"}
+        self.parts = model if isinstance(model, Parts) else load_parts(model, **how)
+
+    def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
+        some = self.data.limited(most=self.training.max_train, most_dev=self.training.max_dev, seed=self.training.seed)
+        counts = ", ".join(f"{len(part):,} {name}" for name, part in some.parts.items())
+        yield f"{some.name}: {counts} examples of {len(some.classes)} classes"
+        yield from some.notes
+
+    def compute(self, context: RunContext) -> FinetuneResult:
+        from limbeck.probing.finetuning.fitting import finetune_model
+
+        found = finetune_model(
+            self.parts,
+            self.data,
+            settings=self.training,
+            batch_tokens=self.batches.batch_tokens,
+            device=self.loading.device or "auto",
+            state=context.checkpoint,
+            progress=context.progress,
+        )
+        model = self.models.model
+        source = str(model) if isinstance(model, str | Path) else self.parts.name
+        return FinetuneResult.of(found, source=source, options=self.options())
+
+    def check_complete(self, folder: RunFolder) -> None:
+        from limbeck.encoders.huggingface import HuggingFaceEncoder
+        from limbeck.record import read_record
+
+        record = read_record(folder.target / "run.json")
+        encoder = HuggingFaceEncoder(self.parts.model, self.parts.tokenizer, name=self.parts.name, device="cpu")
+        names = {one.name for kind in (FinetuneSettings, TaskSettings) for one in options_of(kind)}
+        options = {name: value for name, value in record.get("options", {}).items() if name in names}
+        there = (record.get("task"), record.get("parent", {}).get("model_fingerprint"), options)
+        own = {name: value for name, value in self.options().items() if name in names}
+        if there != (self.data.name, encoder.model_fingerprint, own):
+            raise InputError(
+                f"{folder.target}: holds a finished run of another command, model, task or settings: "
+                "--existing=replace, or another --out.",
+                code="other_run",
+                parameter="out",
+            )
+
+    def load(self, folder: Path) -> FinetuneResult:
+        return FinetuneResult.load(folder)
+
+
+@dataclass(frozen=True)
+class FinetuneResult(RunResult):
+    """A fine-tuned model and what is known of it.
+
+    record      run.json: the parent, settings as they were used, scores of the step that was kept, versions
+    tables      steps (the loss), dev (scores on the development set), classes (scores by class), and attention (how
+                alike it is before and after) where that was compared
+    classifier  the linear layer on top of the model
     """
-    settings = settings or FinetuneSettings()
-    settings.check()
-    if isinstance(task, str):
-        name_of(task)
-        if data is None:
-            raise LimbeckError(f"data must be the folder with the files of {task}, got none: give it.")
-        task = read_task(task, data, column=column, seed=settings.seed)
-    how: dict[str, Any] = {"settings": settings, "device": device, "progress": progress}
-    parts = model if isinstance(model, Parts) else load_parts(model, **loading)
-    if out is None:
-        return finetune_model(parts, task, **how)
-    with RunFolder(out, existing=existing) as folder:
-        if folder.complete:
-            raise LimbeckError(f"{out}: it is complete already: use what it holds, or existing='replace'.")
-        return finetune_into(parts, task, folder, source=str(model) if isinstance(model, str | Path) else "", **how)
+
+    record: Mapping[str, Any]
+    tables: Mapping[str, Columns] = field(repr=False)
+    classifier: Head = field(repr=False, compare=False)
+    _parts: Parts | Path = field(repr=False, compare=False)  # in memory, or where it lies
+
+    @classmethod
+    def of(cls, found: Finetuned, *, source: str, options: Mapping[str, Any]) -> Self:
+        """The result of a fine-tuning; `source` is how the model was named."""
+        from limbeck.probing.finetuning.head import Head
+        from limbeck.runs.execution.record import record_of
+
+        data, layer = found.data, found.network.head
+        facts = {
+            "name": f"{found.parts.name} fine-tuned on {data.name}",
+            "task": data.name,
+            "parent": {"name": found.parts.name, "model": source, "model_fingerprint": found.parent},
+            "model_fingerprint": found.fingerprint,
+            "settings": dict(found.how),
+            "classes": list(data.classes),
+            "examples": {name: len(part) for name, part in data.parts.items()},
+            "files": dict(data.files),
+            "notes": list(data.notes),
+            "left_out": dict(found.left_out),
+            "best_step": found.best_step,
+            "scores": {part: scores.values for part, scores in found.scores.items()},
+            "majority": dict(found.majority),
+        }
+        tables: dict[str, Columns] = {"steps": found.curves.steps, "dev": found.curves.dev, "classes": _classes(found)}
+        if found.attention is not None:
+            tables["attention"] = found.attention.table()
+        weight, bias = (part.detach().cpu().numpy() for part in (layer.weight, layer.bias))
+        record = record_of("finetune", facts, options=options, seconds=found.seconds)
+        return cls(record, tables, Head(weight, bias, data.classes, found.how["vector"]), found.parts)
+
+    @property
+    def name(self) -> str:
+        return str(self.record["name"])
+
+    @property
+    def scores(self) -> Mapping[str, Mapping[str, float]]:
+        """Part -> scores of the step that was kept."""
+        found: Mapping[str, Mapping[str, float]] = self.record["scores"]
+        return found
+
+    @property
+    def best_step(self) -> int:
+        """The step that was kept."""
+        return int(self.record["best_step"])
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the model's weights."""
+        return str(self.record["model_fingerprint"])
+
+    @cached_property
+    def parts(self) -> Parts:
+        """Model and tokenizer; `limbeck.load_encoder` takes both as (model, tokenizer)."""
+        from limbeck.encoders.loading import load_parts
+
+        return load_parts(self._parts) if isinstance(self._parts, Path) else self._parts
+
+    def title(self) -> str:
+        return f"{self.name}: step {self.best_step} of {len(self.tables['steps']['step'])}"
+
+    def columns(self) -> Columns:
+        """Scores on the development set, as dev.csv has them."""
+        return self.tables["dev"]
+
+    def curves(self) -> Curves:
+        """Scores on the development set by step."""
+        from limbeck.sketch import Curves
+
+        dev, metric = self.tables["dev"], self.record["settings"]["metric"]
+        lines = {metric: list(dev[metric])} if len(dev["step"]) > 1 else {}
+        return Curves([str(step) for step in dev["step"]], lines, up=f"{metric} of {self.name}")
+
+    def write(self, folder: Path) -> None:
+        from limbeck.encoders.loading import quiet
+        from limbeck.tables import write_csv
+
+        with quiet(bars=False):
+            self.parts.model.save_pretrained(folder)
+            self.parts.tokenizer.save_pretrained(folder)
+        self.classifier.save(folder)
+        for name, columns in self.tables.items():
+            write_csv(folder / f"{name}.csv", columns)
+
+    def draw(self, folder: Path, figures: Path) -> None:
+        from limbeck.reporting.finetuning import draw_attention, draw_finetuning
+
+        metric = self.record["settings"]["metric"]
+        steps, dev = self.tables["steps"], self.tables["dev"]
+        draw_finetuning(steps, dev, figures, name=self.name, metric=metric, best=self.best_step)
+        if attention := self.tables.get("attention"):
+            title = f"{self.record['task']}, {attention['texts'][0]} texts"
+            draw_attention({title: attention}, figures, about=f"{self.name}.")
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.probing.finetuning.head import load_head
+        from limbeck.tables import read_table
+
+        files = {name: folder / f"{name}.csv" for name in TABLES}
+        tables = {
+            name: read_table(file, text=TEXT_COLUMNS, missing=float("nan"))
+            for name, file in files.items()
+            if file.is_file()
+        }
+        return cls(record, tables, load_head(folder), folder)
 
 
-def finetune_into(
-    parts: Parts,
-    data: TaskData,
-    folder: RunFolder,
-    *,
-    settings: FinetuneSettings,
-    device: str = "auto",
-    progress: bool = False,
-    source: str = "",
-    draw: Callable[[Path], object] | None = None,
-) -> Finetuned:
-    """The whole run into its folder; `draw` is called with it before it is put in its place."""
-    found = finetune_model(
-        parts, data, settings=settings, device=device, state=folder.state, progress=progress
-    )  # fmt: skip
-    save(found, folder.unfinished, source=source)
-    if draw is not None:
-        draw(folder.unfinished)
-    folder.passing.append("state")
-    folder.finish()
-    return found
-
-
-def save(found: Finetuned, folder: Path, *, source: str = "") -> None:
-    """Write all files but figures: the model, its tokenizer, the head, tables, run.json."""
-    with quiet(bars=False):
-        found.parts.model.save_pretrained(folder)
-        found.parts.tokenizer.save_pretrained(folder)
-    head = found.network.head
-    Head(
-        head.weight.detach().cpu().numpy(), head.bias.detach().cpu().numpy(), found.data.classes, found.how["vector"]
-    ).save(folder)
-    write_csv(folder / "steps.csv", found.curves.steps)
-    write_csv(folder / "dev.csv", found.curves.dev)
-    write_csv(folder / "classes.csv", class_table(found))
-    if found.attention is not None:
-        write_csv(folder / "attention.csv", found.attention.table())
-    write_text(folder / "run.json", json.dumps(account(found, source=source), indent=2, default=str) + "\n")
-
-
-def class_table(found: Finetuned) -> dict[str, list[Any]]:
+def _classes(found: Finetuned) -> dict[str, list[Any]]:
     """Columns of classes.csv: a row a part and class, or type of entity."""
     table: dict[str, list[Any]] = {"part": []}
     for part, scores in found.scores.items():
@@ -106,25 +303,18 @@ def class_table(found: Finetuned) -> dict[str, list[Any]]:
     return table
 
 
-def account(found: Finetuned, *, source: str = "") -> dict[str, Any]:
-    """Where the model comes from and how good it is."""
-    data = found.data
-    return {
-        "command": "finetune",
-        "name": f"{found.parts.name} fine-tuned on {data.name}",
-        "task": data.name,
-        "parent": {"name": found.parts.name, "model": source, "model_fingerprint": found.parent},
-        "model_fingerprint": found.fingerprint,
-        "settings": dict(found.how),
-        "classes": list(data.classes),
-        "examples": {name: len(part) for name, part in data.parts.items()},
-        "files": dict(data.files),
-        "notes": list(data.notes),
-        "left_out": dict(found.left_out),
-        "best_step": found.best_step,
-        "scores": {part: scores.values for part, scores in found.scores.items()},
-        "majority": dict(found.majority),
-        "seconds": round(found.seconds, 3),
-        "versions": versions(),
-        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
+def finetune(
+    model: Any, task: Any, data: str | Path | None = None, *, progress: bool = False, **keywords: Any
+) -> FinetuneResult:
+    """Fine-tune a model on a task; with `out` also a folder that every `model` parameter loads.
+
+    model     a name or folder, or what `limbeck.encoders.loading.load_parts` gives, whose model is changed in place
+    task      name of a task whose files lie under `data`, or one that has been read: see `lb.probing.read_task`
+    progress  show bars
+
+    All other keywords are the options of `limbeck finetune`, by the same names.
+    """
+    from limbeck.runs.execution.execute import execute
+
+    run = FinetuneRun.of({"model": model, "task": task, "data": data, **keywords})
+    return execute(run, progress=progress)[0]

@@ -12,6 +12,8 @@ import tiny_models
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.encoders import load_encoder
+from limbeck.encoders.loading import load_parts
+from limbeck.errors import UsageError
 from limbeck.probing.finetuning import training
 from limbeck.stream import collect_texts
 from limbeck.tables import read_csv
@@ -86,7 +88,7 @@ def test_it_can_be_fine_tuned_again_and_a_finished_run_stays(
 ):
     again = tmp_path / "again"
     arguments = ["finetune", "--task", "sst-2", "--data", str(data), "--steps", "1"]
-    assert main([*arguments, "--model", str(made), "--out", str(again), "--attention-texts", "0"]) == 0
+    assert main([*arguments, "--model", str(made), "--out", str(again), "--attention-texts", "0", "--no-figures"]) == 0
     about = json.loads((again / "run.json").read_text(encoding="utf-8"))
     first = json.loads((made / "run.json").read_text(encoding="utf-8"))
     assert about["parent"]["model_fingerprint"] == first["model_fingerprint"]
@@ -94,8 +96,12 @@ def test_it_can_be_fine_tuned_again_and_a_finished_run_stays(
     capsys.readouterr()
     assert main([*arguments, "--model", str(model), "--out", str(made)]) == 1
     assert "already holds a run" in capsys.readouterr().err
-    assert main([*arguments, "--model", str(model), "--out", str(made), "--existing", "resume"]) == 0
+    resumed = ["finetune", "--task", "sst2", "--data", str(data), "--model", str(model), "--out", str(made)]
+    resumed += ["--steps", "160", "--evaluate-every", "40", "--learning-rate", "0.01", "--existing", "resume"]
+    assert main([*resumed, "--batch", "8"]) == 0
     assert "complete already" in capsys.readouterr().out
+    assert main([*resumed, "--batch", "9"]) == 1
+    assert "another command, model, task or settings" in capsys.readouterr().err
     assert json.loads((made / "run.json").read_text(encoding="utf-8")) == first
 
 
@@ -129,6 +135,7 @@ def test_stopped_by_hand(model: Path, data: Path, tmp_path: Path, capsys, monkey
     out = tmp_path / "out"
     arguments = ["finetune", "--model", str(model), "--task", "sst2", "--data", str(data), "--out", str(out), "--quiet",
                  "--steps", "6", "--evaluate-every", "2", "--batch", "8", "--attention-texts", "0"]  # fmt: skip
+    arguments.append("--no-figures")
     steps = training._step
 
     def stop(*given):
@@ -163,7 +170,7 @@ def test_stopped_by_hand(model: Path, data: Path, tmp_path: Path, capsys, monkey
         ({"--attention-window": "2"}, 2, "tasks of words"),
         ({"--model": "mini-elmo"}, 2, "biLM"),
         ({"--column": "lemma"}, 2, "--column must be one of"),
-        ({"--column": "xpos"}, 2, "--column is for --task pos"),
+        ({"--column": "xpos"}, 2, "--column applies only to --task pos"),
         ({"--sentence-piece": "frist"}, 2, "did you mean 'first'"),
     ],
 )
@@ -174,10 +181,55 @@ def test_what_is_refused(model: Path, data: Path, tmp_path: Path, capsys, change
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_needed(model: Path, data: Path, tmp_path: Path, capsys):
+    options = {"--model": str(model), "--task": "sst2", "--data": str(data), "--out": str(tmp_path / "out")}
+    for name in options:
+        others = [part for pair in options.items() if pair[0] != name for part in pair]
+        assert main(["finetune", *others]) == 2
+        assert f"{name} is required" in capsys.readouterr().err
+    with pytest.raises(UsageError) as caught:
+        lb.finetune(model, "sst2")
+    assert (caught.value.code, caught.value.parameter) == ("required", "data")
+
+
+def test_a_dry_run_says_what_there_is_to_learn_from(model: Path, data: Path, tmp_path: Path, capsys):
+    out = tmp_path / "out"
+    arguments = ["finetune", "--model", str(model), "--task", "sst2", "--data", str(data), "--out", str(out)]
+    assert main([*arguments, "--max-train", "9", "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "sst-2: 9 train, 12 dev, 12 test examples of 2 classes"
+    assert not out.exists()
+
+
 def test_from_python(model: Path, data: Path, tmp_path: Path):
-    settings = lb.probing.FinetuneSettings(steps=2, batch=4, attention_texts=0)
-    found = lb.probing.finetune(model, "sst2", data, settings=settings)
-    assert len(found.curves.steps["loss"]) == 2
-    written = lb.probing.finetune(model, lb.probing.read_task("sst2", data), out=tmp_path / "x", settings=settings)
+    """The result in memory is what its folder gives back, and the command line writes the same."""
+    asked = {"steps": 2, "batch": 4, "attention_texts": 3, "seed": 3}
+    found = lb.finetune(model, "sst2", data, **asked)
+    assert len(found.tables["steps"]["loss"]) == 2
+    written = lb.finetune(model, "sst2", data, **asked, out=tmp_path / "python")
     assert written.fingerprint == found.fingerprint
-    assert (tmp_path / "x" / "run.json").is_file()
+    loaded = lb.FinetuneResult.load(tmp_path / "python")
+    assert loaded == written
+    assert (loaded.scores, loaded.best_step, loaded.fingerprint) == (found.scores, found.best_step, found.fingerprint)
+    np.testing.assert_array_equal(loaded.classifier.weight, found.classifier.weight)
+    assert load_encoder((loaded.parts.model, loaded.parts.tokenizer)).model_fingerprint == found.fingerprint
+    assert list(loaded.to_pandas()["step"]) == found.tables["dev"]["step"]
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in asked.items()]
+    named = ["--model", str(model), "--task", "sst2", "--data", str(data), "--out", str(tmp_path / "typed")]
+    assert main(["finetune", *named, *options, "--quiet"]) == 0
+    files = [files_in(tmp_path / name) for name in ("python", "typed")]
+    assert files[0].keys() == files[1].keys()
+    for name, content in files[0].items():
+        if name.endswith(".csv") or name == "model.safetensors":
+            assert content == files[1][name], name
+    assert lb.FinetuneResult.load(tmp_path / "typed").record["options"] == written.record["options"] == asked
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_task_that_was_read_and_a_model_that_was_loaded(model: Path, data: Path, tmp_path: Path):
+    found = lb.finetune(load_parts(model), lb.probing.read_task("sst2", data), steps=1, batch=4, attention_texts=0)
+    same = lb.finetune(model, "sst2", data, steps=1, batch=4, attention_texts=0)
+    assert found.fingerprint == same.fingerprint
+    assert found.record["parent"] | {"model": ""} == same.record["parent"] | {"model": ""}

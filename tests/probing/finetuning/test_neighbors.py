@@ -9,11 +9,12 @@ import torch
 
 from limbeck.encoders.alignment import Aligner
 from limbeck.errors import UsageError
-from limbeck.probing.finetuning import FinetuneSettings, finetune_model
 from limbeck.probing.finetuning.data import tagged
+from limbeck.probing.finetuning.fitting import finetune_model
 from limbeck.probing.finetuning.neighbors import check_masking, neighbor_mask
 from limbeck.probing.finetuning.network import Network
 from limbeck.probing.finetuning.pieces import Reader, collate
+from limbeck.probing.finetuning.settings import FinetuneSettings
 
 
 def by_hand(layer, x: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.corpus.units import Sentence
 from limbeck.errors import InputError, UsageError, choose
-from limbeck.evaluation.classifying.catalogue import all_tasks, classify_tasks
+from limbeck.evaluation.classifying.catalogue import classify_tasks
 from limbeck.evaluation.classifying.task import Examples
 from limbeck.probing.finetuning import tags
+from limbeck.probing.finetuning.settings import Column, known_tasks
 from limbeck.seeds import generator_for
 
 Level = Literal["word", "sentence"]
-WORD_TASKS = ("pos", "ner")
 HELD_OUT = 0.1  #: of the training set, where a task has no development set
 NO_CLASS = -1  #: of a word without a tag
-#: columns of CoNLL-U that can be learnt
-COLUMNS = ("upos", "xpos", "deprel")
+COLUMNS = get_args(Column)
 
 
 @dataclass(frozen=True)
@@ -80,15 +79,10 @@ class TaskData:
         return replace(self, parts=parts)
 
 
-def tasks_known() -> tuple[str, ...]:
-    """Names of tasks that can be fine-tuned on."""
-    return (*WORD_TASKS, *(name for name, task in all_tasks().items() if task.kind != "word"))
-
-
 def name_of(task: str) -> str:
     """The name as limbeck writes it: sst2 is sst-2."""
-    same = {name.replace("-", ""): name for name in tasks_known()}
-    return same.get(task.lower().replace("-", ""), "") or choose(task, tasks_known(), what="a task")
+    same = {name.replace("-", ""): name for name in known_tasks()}
+    return same.get(task.lower().replace("-", ""), "") or choose(task, known_tasks(), what="a task")
 
 
 def read_task(task: str, data: str | Path, *, column: str = "upos", seed: int = 0) -> TaskData:
@@ -106,7 +100,11 @@ def read_task(task: str, data: str | Path, *, column: str = "upos", seed: int = 
         files = tags.find_files(data, tags.CONLLU, task=task, example="en_ewt-ud-train.conllu")
         return tagged("pos", {split: tags.read_columns(path, column) for split, path in files.items()}, files=files)
     if column != COLUMNS[0]:
-        raise UsageError(f"--column is for --task pos, got {column} for {task}: leave it out.")
+        raise UsageError(
+            f"--column applies only to --task=pos, got {column} for {task}: omit it.",
+            code="no_effect",
+            parameter="column",
+        )
     if task == "ner":
         files = tags.find_files(data, tags.CONLL, task=task, example="wnut17train.conll")
         read = {split: tags.read_tagged(path) for split, path in files.items()}

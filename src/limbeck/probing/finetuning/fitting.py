@@ -1,4 +1,4 @@
-"""Fine-tune a model on a task, in memory: settings, what is made of them, and what came out."""
+"""Fine-tune a model on a task, in memory: what is made of the settings, and what came out."""
 
 from __future__ import annotations
 
@@ -16,24 +16,20 @@ import torch
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.huggingface import HuggingFaceEncoder, choose_batch_tokens
 from limbeck.encoders.loading import Parts, load_parts
-from limbeck.errors import UsageError, choose
-from limbeck.parameters import check_fields
+from limbeck.errors import UsageError
 from limbeck.probing.attention import AttentionSimilarity, attention_similarity
 from limbeck.probing.finetuning.checkpoint import Checkpoint
 from limbeck.probing.finetuning.data import TaskData
 from limbeck.probing.finetuning.network import Network
-from limbeck.probing.finetuning.pieces import SENTENCE_PIECES, WORD_PIECES, Reader, Windows
+from limbeck.probing.finetuning.pieces import Reader, Windows
 from limbeck.probing.finetuning.scores import Scores, majority, score_part
+from limbeck.probing.finetuning.settings import FinetuneSettings
 from limbeck.probing.finetuning.training import CHECKPOINT_SECONDS, Curves, Loop, predict, train
 
 EPOCHS = 5
-LEARNING_RATE = 5e-5
-LENGTH = 128
-OPTIONS = {"length": "max_length", "pieces": "batch_tokens"}  #: setting -> option, where that has another name
 BATCHES = {"pos": 150, "sst-2": 200, "mrpc": 350, "ner": 32}  #: Table 4 of Zhao et al. (2020)
 BATCH = 32  #: for tasks that the paper has not
 LOOKS = 5  #: at the development set in an epoch, unless said
-AUTO = "auto"
 #: which vector of the last layer is classified, in words
 VECTORS = {
     ("word", "last"): "a word's last piece",
@@ -43,60 +39,6 @@ VECTORS = {
     ("sentence", "last"): "a text's last piece",
     ("sentence", "mean"): "the mean of a text's pieces",
 }
-
-
-@dataclass(frozen=True)
-class FinetuneSettings:
-    """How to fine-tune; what is not said is as in Zhao et al. (2020).
-
-    epochs            through the training set, 5 unless steps are given
-    steps             stop after so many steps, whatever the epochs
-    batch             sentences or texts a step: the paper's for its four tasks, 32 for others
-    learning_rate     of Adam, the same for all weights and steps
-    length            most pieces read at once; the model's own where that is less. A longer sentence of tagged words
-                      is read in parts, a longer text is cut
-    evaluate_every    steps between two looks at the development set; five an epoch unless said
-    word_piece        which piece stands for a word: "last" (the paper's), "first", "mean"
-    sentence_piece    which piece stands for a text: "first" ([CLS], the paper's), "last", "mean"; "auto" is the first
-                      where the model puts one before every text and sees to the right, the last of a decoder, which
-                      alone has seen all, else the mean
-    attention_window  each word attends to so many words on either side only, in training and scoring; None: to all
-    max_train, max_dev  most examples, drawn by seed
-    attention_texts   development texts that attention before and after is compared on; 0 leaves it out
-    pieces            most padded pieces in one forward pass; by device unless said
-    """
-
-    epochs: int | None = None
-    steps: int | None = None
-    batch: int | None = None
-    learning_rate: float = LEARNING_RATE
-    length: int = LENGTH
-    evaluate_every: int | None = None
-    word_piece: str = "last"
-    sentence_piece: str = AUTO
-    attention_window: int | None = None
-    max_train: int | None = None
-    max_dev: int | None = None
-    attention_texts: int = 200
-    pieces: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def check(self) -> None:
-        """Refuse what cannot be done, before anything is loaded."""
-        choose(self.word_piece, WORD_PIECES, what="--word-piece")
-        choose(self.sentence_piece, (AUTO, *SENTENCE_PIECES), what="--sentence-piece")
-        least = {"epochs": 1, "steps": 1, "batch": 1, "length": 4, "evaluate_every": 1, "attention_window": 0,
-                 "max_train": 2, "max_dev": 1, "attention_texts": 0, "pieces": 1}  # fmt: skip
-        for name, low in least.items():
-            value = getattr(self, name)
-            if value is not None and value < low:
-                option = OPTIONS.get(name, name).replace("_", "-")
-                raise UsageError(f"--{option} must be at least {low}, got {value}.")
-        if not 0 < self.learning_rate < 1:
-            raise UsageError(f"--learning-rate must lie between 0 and 1, got {self.learning_rate}.")
 
 
 @dataclass(frozen=True)
@@ -132,6 +74,7 @@ def finetune_model(
     data: TaskData,
     *,
     settings: FinetuneSettings | None = None,
+    batch_tokens: int | None = None,
     device: str = "auto",
     state: Path | None = None,
     checkpoint_seconds: float | None = None,
@@ -139,30 +82,37 @@ def finetune_model(
 ) -> Finetuned:
     """Fine-tune all weights of a model and a linear layer on its last layer, by plain Adam, in float32.
 
-    model  name or folder, or parts, whose model is changed in place
-    state  folder for checkpoints, from which a stopped call goes on to the same weights
+    model         name or folder, or parts, whose model is changed in place
+    batch_tokens  most padded subwords in one forward pass; by device unless said
+    state         folder for checkpoints, from which a stopped call goes on to the same weights
 
     The step with the best score on the development set is kept (Zhao et al. 2020, §4.4 and Appendix B).
     """
     settings = settings or FinetuneSettings()
-    settings.check()
     if settings.attention_window is not None and data.level != "word":
         raise UsageError(
-            f"--attention-window is for tasks of words, pos and ner: a text's class needs all of it; got {data.name}."
+            f"--attention-window applies only to tasks of words, pos and ner: a text's class needs all of it; got "
+            f"{data.name}.",
+            code="no_effect",
+            parameter="attention_window",
         )
     data = data.limited(most=settings.max_train, most_dev=settings.max_dev, seed=settings.seed)
     parts = model if isinstance(model, Parts) else load_parts(model)
     if getattr(parts.model.config, "is_encoder_decoder", False):
-        raise UsageError(f"{parts.name} is an encoder-decoder, of which limbeck fine-tunes none: give another model.")
+        raise UsageError(
+            f"{parts.name} is an encoder-decoder, of which limbeck fine-tunes none: give another model.",
+            code="unsupported_model",
+            parameter="model",
+        )
     encoder = HuggingFaceEncoder(parts.model, parts.tokenizer, name=parts.name, device=device)
     aligner = encoder.prepare.aligner
     assert isinstance(aligner, Aligner)
     before = copy.deepcopy(parts.model) if settings.attention_texts else None
     parent = encoder.model_fingerprint
 
-    length = min(settings.length, encoder.window)
+    length = min(settings.max_length, encoder.window)
     sentence = settings.sentence_piece
-    if sentence == AUTO:
+    if sentence == "auto":
         sentence = "last" if encoder.causal else "first" if aligner.prefix else "mean"
     ends = getattr(parts.model.config, "eos_token_id", None)
     reader = Reader(
@@ -178,7 +128,7 @@ def finetune_model(
         settings,
         data,
         read["train"],
-        pieces=settings.pieces or _pieces_for(encoder.device),
+        pieces=batch_tokens or _pieces_for(encoder.device),
         pad=pad if isinstance(pad, int) and pad >= 0 else 0,
     )
     how: dict[str, Any] = {
@@ -187,7 +137,7 @@ def finetune_model(
         "steps": loop.steps,
         "batch": loop.batch,
         "learning_rate": loop.learning_rate,
-        "length": length,
+        "max_length": length,
         "evaluate_every": loop.evaluate_every,
         "vector": VECTORS[data.level, settings.word_piece if data.level == "word" else sentence],
         "causal": encoder.causal,
