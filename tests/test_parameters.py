@@ -25,7 +25,7 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
         (lambda: lb.distillation.distill("mini-bert", SENTENCES, method="average"), "method", "methods"),
         (lambda: lb.distillation.distill("mini-bert", SENTENCES, min_counts=1), "min_counts", "min_count"),
         (lambda: lb.distillation.vectors_for(["tea"], "mini-bert", dims=8), "dims", "dim"),
-        (lambda: lb.probing.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
+        (lambda: lb.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
         (lambda: lb.finetune("mini-bert", "pos", epoch=1), "epoch", "epochs"),
         (lambda: lb.load_encoder("mini-bert", layer=1), "layer", "layers"),
         (lambda: lb.repair("mini-bert", SENTENCES, method="center", weight=1, out="x"), "weight", "weights"),
@@ -64,7 +64,7 @@ def test_settings_refuse_text_in_the_place_of_numbers(settings):
     kinds = {
         "MeasureSettings": (lb.MeasureSettings, "min_contexts"),
         "DistillSettings": (lb.distillation.DistillSettings, "min_count"),
-        "ProbeSettings": (lb.probing.ProbeSettings, "min_words"),
+        "ProbeSettings": (lb.probing.ProbeSettings, "hidden"),
         "FinetuneSettings": (lb.probing.FinetuneSettings, "epochs"),
     }
     kind, name = kinds[settings]

@@ -143,13 +143,13 @@ def test_a_repair_shows_what_it_changed() -> None:
 
 def test_a_probe_draws_layers_alone() -> None:
     """Random vectors have one number: it is no line, and its name is no layer."""
-    from limbeck.probing.result import Probed
+    from limbeck.runs.probe import ProbeResult
 
     rows = [("context", "0", 0.1), ("context", "1", 0.2), ("random", "random", 0.05)]
     space, layer, f1 = zip(*rows, strict=True)
     same = {"probe": ["mlp"] * 3, "context": ["all"] * 3, "side": ["test"] * 3}
     tables = {"scores": {"space": list(space), "layer": list(layer), "f1": list(f1), **same}}
-    curves = Probed("m", tables, {}).curves()
+    curves = ProbeResult({"model": "m"}, tables).curves()
     assert curves is not None
     assert (curves.places, dict(curves.lines)) == (["0", "1"], {"context, mlp": [0.1, 0.2]})
 

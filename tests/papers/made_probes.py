@@ -86,7 +86,7 @@ def made_model(
         ]
         score = {"metric": "accuracy", "value": accuracy, "low": accuracy - 0.02, "high": accuracy + 0.02,
                  "places": 100, "accuracy": accuracy, "majority": 0.2}  # fmt: skip
-        about = {"settings": {"batch": 16, "learning_rate": 3e-4, "epochs": 0.1, "length": 128, "steps": 60},
+        about = {"settings": {"batch": 16, "learning_rate": 3e-4, "epochs": 0.1, "max_length": 128, "steps": 60},
                  "best_step": 45, "examples": {"train": 960, "dev": 100}}  # fmt: skip
         parts[f"tuned-{task}"] = Part({"scores": columns_of([score]), "attention": columns_of(table)}, about)
     if windows:

@@ -49,9 +49,7 @@ QUICK = {"epochs": 30, "hidden": 8, "batch": 32, "learning_rate": 0.02}
 
 
 def test_the_layer_and_the_context_that_tell_the_class(data: Path):
-    probed = lb.probing.probe(
-        told, data, context_size="0,1", controls="majority,random-labels", probes="mlp,linear", **QUICK
-    )
+    probed = lb.probe(told, data, context_size="0,1", control="majority,random-labels", probe="mlp,linear", **QUICK)
     by_layer = {
         (row["context"], row["layer"]): row["f1"]
         for row in probed.rows("scores", side="test", space="context", probe="mlp")
@@ -77,9 +75,9 @@ def test_the_layer_and_the_context_that_tell_the_class(data: Path):
 
 
 def test_scores_of_starts_are_averaged(data: Path):
-    how = {"controls": (), "compare": "average", "epochs": 3, "hidden": 4}
-    several = lb.probing.probe(told, data, seeds="1,2", **how)
-    each = [lb.probing.probe(told, data, seeds=str(seed), **how) for seed in (1, 2)]
+    how = {"control": (), "compare": "average", "epochs": 3, "hidden": 4}
+    several = lb.probe(told, data, seeds="1,2", **how)
+    each = [lb.probe(told, data, seeds=str(seed), **how) for seed in (1, 2)]
     for at, row in enumerate(several.rows("scores")):
         values = [one.rows("scores")[at]["f1"] for one in each]
         assert row["f1"] == pytest.approx(np.mean(values))
@@ -90,17 +88,18 @@ def test_scores_of_starts_are_averaged(data: Path):
     assert spaces == {("context", "context"), ("average", "type")}
 
 
-def command(data: Path, out: Path, *more: str, quiet: bool = True) -> int:
+def command(data: Path, out: Path, *more: str, quiet: bool = True, figures: bool = False) -> int:
     training = ["--epochs", "8", "--hidden", "4", "--batch", "32", "--learning-rate", "0.03"]
     named = ["--model", "mini-bert", "--data", str(data), "--layers", "table,2", "--out", str(out)]
     options = [] if "--probes" in more else training
-    return main(["probe", *named, *options, *more, *(["--quiet"] if quiet else [])])
+    drawn = [] if figures else ["--no-figures"]
+    return main(["probe", *named, *options, *more, *drawn, *(["--quiet"] if quiet else [])])
 
 
 def test_the_command_writes_tables_and_figures(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "run"
     asked = ("--context-size", "0", "--control", "majority,random-weights,description-length")
-    assert command(data, out, *asked, quiet=False) == 0
+    assert command(data, out, *asked, quiet=False, figures=True) == 0
     printed = capsys.readouterr().out
     assert "micro-F1 on the test words" in printed
     assert "P-model (context level, mlp)" in printed
@@ -116,7 +115,7 @@ def test_the_command_writes_tables_and_figures(data: Path, tmp_path: Path, capsy
     assert about["facts"]["training"]["mlp"]["epochs"] == 8
     assert command(data, out) == 1  # it is there already
     assert "already holds a run" in capsys.readouterr().err
-    assert command(data, out, "--existing", "resume", *asked, quiet=False) == 0
+    assert command(data, out, "--existing", "resume", *asked, quiet=False, figures=True) == 0
     assert "complete already" in (again := capsys.readouterr().out)
     assert again.splitlines()[1:] == printed.splitlines()
     assert command(data, out, "--existing", "resume") == 1
@@ -149,7 +148,7 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     first, second = tmp_path / "first", tmp_path / "second"
     assert command(data, first, "--keep-probes") == 0
     assert command(data, second, "--probes", str(first)) == 0
-    own, again = (lb.probing.read_probed(path) for path in (first, second))
+    own, again = (lb.ProbeResult.load(path) for path in (first, second))
     assert str(again.rows("scores")) == str(own.rows("scores", space="context"))  # NaN is not itself
     assert max(row["f1"] for row in again.rows("scores")) > 0.5
     capsys.readouterr()
@@ -161,17 +160,18 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     assert "--keep-probes" in capsys.readouterr().err
     assert again.facts["training"] == {}
     assert own.facts["training"]["mlp"]["hidden"] == 4
-    for idle in (["--context-size", "2"], ["--keep-probes"], ["--compare", "bag"], ["--control", "majority"],
+    for idle in (["--context-size", "2"], ["--keep-probes"], ["--compare", "bag"], ["--control", "random-labels"],
                  ["--static", "x.txt"], ["--hidden", "9"], ["--epochs", "2"], ["--patience", "0"], ["--batch", "8"],
                  ["--learning-rate", "0.1"], ["--preset", "paper"]):  # fmt: skip
         assert command(data, tmp_path / "x", "--probes", str(first), *idle) == 2
-        assert f"{idle[0]} is for probes that are trained" in capsys.readouterr().err
+        assert f"{idle[0]} applies to probes that are trained" in capsys.readouterr().err
     # known by what they are, not by where they lie
     first.rename(tmp_path / "elsewhere")
     given = ("--probes", str(tmp_path / "elsewhere"), "--existing", "resume")
     assert command(data, second, *given) == 0
-    with pytest.raises(UsageError, match="hidden cannot be chosen for probes of another run"):
-        lb.probing.probe("mini-bert", data, probes_of=tmp_path / "elsewhere", hidden=9)
+    with pytest.raises(UsageError) as caught:
+        lb.probe("mini-bert", data, probes=tmp_path / "elsewhere", hidden=9)
+    assert (caught.value.code, caught.value.parameter) == ("no_effect", "hidden")
     # and by their weights, not by the bytes of their file
     kept = tmp_path / "elsewhere" / "probes" / "mlp-0.safetensors"
     probes, about = lb.probing.Probes.load(kept)
@@ -188,7 +188,7 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
 def test_probes_of_one_model_on_another_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     model = tiny_models.save_bert(tmp_path / "one")
     shutil.copytree(model, tmp_path / "two")
-    run = ("probe", "--data", str(data), "--layers", "table,1")
+    run = ("probe", "--data", str(data), "--layers", "table,1", "--no-figures")
     kept = ("--keep-probes", "--epochs", "1", "--hidden", "2", "--out", str(tmp_path / "kept"))
     assert main([*run, "--model", str(model), *kept, "--quiet"]) == 0
     for name, told_ in (("one", False), ("two", True)):
@@ -201,7 +201,7 @@ def test_probes_of_one_model_on_another_are_told(data: Path, tmp_path: Path, cap
 def test_a_word_alone_has_no_vector_in_a_decoder(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Said before anything is trained, and the other sizes are tried; --keep-first keeps it."""
     run = ("probe", "--model", "mini-gpt2", "--data", str(data), "--layers", "2", "--epochs", "1", "--hidden", "2",
-           "--compare", "none", "--context-size", "0,1")  # fmt: skip
+           "--compare", "none", "--context-size", "0,1", "--no-figures")  # fmt: skip
     note = "context 0: left out, the first position of a decoder has no vector"
     for more, sizes in (((), ["1", "all"]), (("--keep-first",), ["0", "1", "all"])):
         capsys.readouterr()
@@ -210,7 +210,7 @@ def test_a_word_alone_has_no_vector_in_a_decoder(data: Path, tmp_path: Path, cap
         out = tmp_path / f"run-{len(sizes)}"
         assert main([*run, *more, "--out", str(out)]) == 0
         assert (note in capsys.readouterr().out) is ("0" not in sizes)
-        probed = lb.probing.read_probed(out)
+        probed = lb.ProbeResult.load(out)
         assert sorted({row["context"] for row in probed.rows("scores", space="context")}) == sizes
         assert [row["from"] for row in probed.rows("flips")] == sizes[:-1]
 
@@ -229,7 +229,30 @@ def test_the_rule_that_makes_a_word_is_told(data: Path, tmp_path: Path, capsys: 
     assert command(data, tmp_path / "x", "--epochs", "1", quiet=False) == 0
     rule = "lemma; 1 of 240 labelled words have none, and count by form"
     assert f"words by {rule}\n" in capsys.readouterr().err
-    assert lb.probing.read_probed(tmp_path / "x").facts["words_by"] == rule
+    assert lb.ProbeResult.load(tmp_path / "x").facts["words_by"] == rule
+
+
+def test_the_result_is_what_its_folder_gives_back_and_the_command_writes_the_same(data: Path, tmp_path: Path):
+    asked = {"layers": "table,2", "epochs": 3, "hidden": 4, "probe": ("linear", "mlp"), "context_size": (1,), "seed": 2}
+    made = lb.probe("mini-bert", data, **asked, out=tmp_path / "python", keep_probes=True, figures=False)
+    loaded = lb.ProbeResult.load(tmp_path / "python")
+    assert loaded.record == made.record
+    assert str(dict(loaded.tables)) == str(dict(made.tables))  # NaN is not itself
+    assert made.record["options"] == asked | {"probe": ["linear", "mlp"], "context_size": [1]}
+    assert made.to_pandas().shape == (len(made.rows("scores")), len(made.tables["scores"]))
+    assert str(dict(lb.probe("mini-bert", data, **asked).tables)) == str(dict(made.tables))
+    options = ["--layers", "table,2", "--epochs", "3", "--hidden", "4", "--probe", "linear,mlp", "--context-size", "1"]
+    named = ["--model", "mini-bert", "--data", str(data), "--out", str(tmp_path / "typed"), "--seed", "2"]
+    assert main(["probe", *named, *options, "--keep-probes", "--no-figures", "--quiet"]) == 0
+    both = [{str(one.relative_to(tmp_path / name)): one for one in (tmp_path / name).rglob("*") if one.is_file()}
+            for name in ("python", "typed")]  # fmt: skip
+    assert both[0].keys() == both[1].keys() >= {"probes/mlp-0.safetensors", "scores.csv", "report.html"}
+    for name, path in both[0].items():
+        if name.endswith(".csv"):
+            assert path.read_bytes() == both[1][name].read_bytes(), name
+    typed = lb.ProbeResult.load(tmp_path / "typed").record
+    for key in ("options", "settings", "identity", "model", "tables"):
+        assert typed[key] == made.record[key], key
 
 
 def test_options_that_are_always_refused_are_not_in_the_help(capsys: pytest.CaptureFixture[str]):
@@ -265,12 +288,14 @@ def test_probes_know_the_text_that_they_were_trained_on(
 
 def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for more, status, told_ in (
-        (("--context", "2"), 2, "--context cannot be chosen for probing"),
-        (("--context", "0"), 2, "--context cannot be chosen for probing"),
-        (("--units", "pieces"), 2, "--units cannot be chosen for probing"),
+        (("--context", "2"), 2, "limbeck probe has no option --context"),
+        (("--units", "pieces"), 2, "limbeck probe has no option --units"),
+        (("--targets", "tea"), 2, "limbeck probe has no option --targets"),
+        (("--special",), 2, "limbeck probe has no option --special"),
         (("--preset", "papre"), 2, "did you mean 'paper'"),
         (("--control", "majorty"), 2, "did you mean 'majority'"),
-        (("--context-size", "two"), 2, "--context-size must be whole numbers"),
+        (("--control", "none,majority"), 2, "--control must be none or names"),
+        (("--context-size", "two"), 2, "--context-size must be a whole number"),
         (("--label", "sense"), 1, "name one by --label"),
         (("--min-words", "500"), 1, "lower --min-words"),
         (("--classes", "food"), 1, "two are needed; got food alone"),
@@ -282,10 +307,12 @@ def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.
         assert told_ in error
         assert len(error.strip().splitlines()) == 1
         assert not (tmp_path / "x").exists()
-    with pytest.raises(UsageError, match="model and data"):
-        main(["probe", "--out", str(tmp_path / "x"), "--debug"])
+    for name in ("model", "data"):
+        with pytest.raises(UsageError) as caught:
+            main(["probe", "--out", str(tmp_path / "x"), *(["--model", "m"] if name == "data" else []), "--debug"])
+        assert (caught.value.code, caught.value.parameter) == ("required", name)
     with pytest.raises(InputError, match="every side"):
-        lb.probing.probe(told, data, dev=0.0)
+        lb.probe(told, data, dev=0.0)
 
 
 def test_a_dry_run_writes_nothing(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -308,7 +335,7 @@ def test_wiki_pse_with_its_lists(tmp_path: Path):
     (tmp_path / "corpus.txt").write_text("\n".join(lines))
     for name, words in (("train", list(kinds)[:30]), ("test", list(kinds)[30:50])):
         (tmp_path / f"{name}.tsv").write_text("".join(f"@{word}@\t-{kinds[word]}=1\n" for word in words))
-    probed = lb.probing.probe(
+    probed = lb.probe(
         told,
         tmp_path / "corpus.txt",
         format="wikipse",

@@ -20,14 +20,14 @@ from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.places import unfinished_of
-from limbeck.probing.settings import ProbeSettings
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.folders import KEPT, RunFolder
-from limbeck.runs.execution.jobs import DistillJob, ProbeJob
+from limbeck.runs.execution.jobs import DistillJob
 from limbeck.runs.execution.parts import with_choice
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.sharing import EVERYTHING, SHARED, Reading, run_jobs
 from limbeck.runs.measure import MeasureRun
+from limbeck.runs.probe import ProbeRun
 from limbeck.runs.repair import RepairRun
 from limbeck.stream import Choice, TextSource, survey
 from limbeck.tables import read_csv
@@ -42,7 +42,7 @@ DISTILLED = DistillSettings(
     methods=("average", "principal", "contexts"), min_count=2, max_contexts=5, unseen="drop", seed=2
 )
 REPAIRED: dict[str, Any] = {"method": "standardize", "local_points": 50, "figures": False, **SETTINGS}
-PROBED = ProbeSettings(min_words=2, epochs=2, compare=("average",), controls=(), words_by="form")
+PROBED: dict[str, Any] = {"min_words": 2, "epochs": 2, "compare": "average", "control": "none", "words_by": "form"}
 
 
 def shared(kind: type[SharedRun[Any]], out: Path, title: str, **options: Any) -> SharedRun[Any]:
@@ -57,6 +57,11 @@ def measuring(out: Path, title: str = "measure", **options: Any) -> SharedRun[An
     return shared(MeasureRun, out, title, figures=False, **options)
 
 
+def probing(out: Path, title: str = "probe", **options: Any) -> SharedRun[Any]:
+    """`limbeck probe` as another."""
+    return shared(ProbeRun, out, title, figures=False, **options)
+
+
 def jobs_into(folder: Path) -> list[Any]:
     return [
         measuring(folder / "measure", "measure", **SETTINGS),
@@ -64,7 +69,7 @@ def jobs_into(folder: Path) -> list[Any]:
         DistillJob(folder / "distill", title="distill", settings=DISTILLED),
         shared(RepairRun, folder / "repair", "repair", **REPAIRED),
         measuring(folder / "released", "released", **RELEASED),
-        ProbeJob(folder / "probe", title="probe", settings=PROBED),
+        probing(folder / "probe", **PROBED),
     ]
 
 
@@ -81,12 +86,7 @@ def alone(folder: Path, encoder: Any) -> None:
     )
     lb.repair(encoder, MADE, out=folder / "repair", **REPAIRED)
     lb.measure(encoder, MADE, out=folder / "released", **RELEASED, figures=False)
-    lb.probing.probe(
-        encoder,
-        Corpus.from_sentences(MADE),
-        out=folder / "probe",
-        **{name: getattr(PROBED, name) for name in ("min_words", "epochs", "compare", "controls", "words_by")},
-    )
+    lb.probe(encoder, Corpus.from_sentences(MADE), out=folder / "probe", **PROBED, figures=False)
 
 
 def check_tables(one: Path, other: Path) -> int:

@@ -30,5 +30,7 @@ assert_type(lb.repair("mini-bert", "text.txt", method="center").before, lb.Measu
 lb.repair("mini-bert", "text.txt", method="center", weight="frequency")  # type: ignore[call-arg]
 assert_type(lb.merge("one", "two", out="both"), lb.MeasureResult | lb.EncodeResult)
 
+assert_type(lb.probe("mini-bert", control="none", probe=("mlp", "linear"), context_size=(0, 2)), lb.ProbeResult)
+lb.probe("mini-bert", "sample", units="pieces")  # type: ignore[call-arg]
 assert_type(lb.finetune("mini-bert", "sst2", "data", max_length=64), lb.FinetuneResult)
 lb.finetune("mini-bert", "sst2", "data", dtype="float16")  # type: ignore[call-arg]

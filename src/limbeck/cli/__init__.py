@@ -17,7 +17,6 @@ from limbeck.cli import (
     compare,
     distill,
     plan,
-    probe,
     reproduce,
     run,
 )
@@ -42,7 +41,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (distill, analyze, probe, plan, run, compare, reproduce)
+COMMANDS = (distill, analyze, plan, run, compare, reproduce)
 
 EPILOG = """\
 examples:

@@ -51,8 +51,6 @@ CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu",
 #: an option that means the same in every command that has it
 OPTIONS: dict[str, Names] = {
     "--cells": Names(("sentence", "prose")),
-    "--compare": Names(("average", "bag", "random", "none"), between=","),
-    "--control": Names(("majority", "random-labels", "random-weights", "description-length", "none"), between=","),
     "--corpus": TEXTS,
     "--count-in": TEXTS,
     "--device": Names(("auto", "cpu", "cuda", "mps")),
@@ -67,7 +65,6 @@ OPTIONS: dict[str, Names] = {
     "--paragraphs": Names(("lines", "blocks")),
     "--pooling": Names(("mean", "first", "last", "sum", "max", "min")),
     "--preset": Names(("corrected", "paper", "released")),
-    "--probe": Names(("mlp", "linear"), between=","),
     "--stack": Names(("encoder", "decoder")),
     "--start": Names((*DISTILLATIONS, "none")),
     "--tasks": Names(task_names, between=","),
@@ -75,7 +72,6 @@ OPTIONS: dict[str, Names] = {
     "--units": Names(UNITS),
     "--unseen": Names(("frame", "pieces", "alone", "drop")),
     "--weights": Names(("uniform", "frequency")),
-    "--words-by": Names(("lemma", "form")),
 }
 #: an option that means something of its own in a command
 OF_COMMAND: dict[tuple[str, str], Names] = {
@@ -88,9 +84,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
     ("distill", "--method"): Names(DISTILLATIONS, between=","),
     ("distill", "--repair"): Names(REPAIRS, between="+", files=True),
     ("distill", "--weighting"): Names(("none", "sif")),
-    ("probe", "--data"): TEXTS,
-    ("probe", "--format"): Names(("auto", "jsonl", "semcor", "conllu", "wikipse")),
-    ("probe", "--preset"): Names(("quick", "paper")),
     ("reproduce", "--tasks"): Names(("pos", "sst-2", "mrpc", "ner"), between=","),
 }
 #: what a command's arguments can be, where they are names

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from limbeck.cli.options import count, positive, rate, source_options
 from limbeck.cli.reproduce_inputs import begin, command_of
-from limbeck.errors import InputError, choose
+from limbeck.errors import InputError, UsageError, choose
 
 if TYPE_CHECKING:
     from limbeck.cli.reproduce_inputs import Gathered
@@ -94,7 +94,6 @@ def wanted_of(options: argparse.Namespace) -> Wanted:
     """What is asked of every model."""
     from limbeck.papers.probe_data import Words, find_tasks, find_words
     from limbeck.papers.probe_wanted import Wanted
-    from limbeck.probing.settings import tuple_of
     from limbeck.probing.splits import read_lists
     from limbeck.runs.execution.sources import CORPUS_OPTIONS
 
@@ -144,8 +143,6 @@ def caps_of(options: argparse.Namespace) -> Caps:
 
     from limbeck.papers.probe_wanted import PAPER, QUICK, TASKS, Caps
     from limbeck.probing.finetuning.data import name_of
-    from limbeck.probing.settings import tuple_of
-    from limbeck.runs.probe import whole_numbers
 
     choose(options.preset, ("corrected", "paper"), what="--preset of zhao2020, of which no code was released,")
     caps = QUICK if options.quick else PAPER if options.preset == "paper" else Caps()
@@ -195,3 +192,17 @@ def describe_probed(name: str, wanted: Wanted) -> None:
     for part, what in PARTS.items():
         lacking = lacking_for(part, name, wanted)
         print(f"{name}: {what}" + (f": not run: {lacking}" if lacking else ""))
+
+
+def tuple_of(value: str) -> tuple[str, ...]:
+    """Values with commas between."""
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def whole_numbers(value: str, name: str) -> tuple[int, ...]:
+    """Different numbers, rising."""
+    try:
+        return tuple(sorted({int(part) for part in tuple_of(value)}))
+    except ValueError:
+        option = "--" + name.replace("_", "-")
+        raise UsageError(f"{option} must be whole numbers with commas between; got {value!r}.") from None

@@ -15,6 +15,7 @@ from limbeck.parameters import takes
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.measure import MeasureRun
+from limbeck.runs.probe import ProbeRun
 from limbeck.runs.repair import RepairRun
 
 if TYPE_CHECKING:
@@ -222,19 +223,10 @@ def distill_job(options: argparse.Namespace) -> Job:
     return DistillJob(options.out, settings=settings, **named)
 
 
-def probe_job(options: argparse.Namespace) -> Job:
-    from limbeck.cli.probe import probe_settings_of
-    from limbeck.probing.splits import read_lists
-    from limbeck.runs.execution.jobs import ProbeJob
+def probe_job(options: argparse.Namespace) -> Any:
+    from limbeck.cli.program import made
 
-    settings, _ = probe_settings_of(options)
-    opened: dict[str, Any] = {
-        "static": options.static,
-        "lists": read_lists(options.train_words, options.test_words),
-        "probes_of": options.probes,
-        "keep_probes": options.keep_probes,
-    }
-    return ProbeJob(options.out, settings=settings, options=opened)
+    return made(ProbeRun, vars(options))
 
 
 MAKERS = {

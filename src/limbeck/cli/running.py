@@ -46,7 +46,7 @@ def perform_run(run: Run[Any], terminal: TerminalSettings) -> None:
     def finished(result: Any, one: Run[Any], complete: bool) -> None:
         if complete:
             print(f"{one.output.out}: complete already.")
-        else:
+        if not complete or run.shows_again:
             show(result, one)
 
     def notify(line: str) -> None:

@@ -9,7 +9,15 @@ from limbeck.settings import Settings, option
 
 
 @dataclass(frozen=True)
-class CorpusSettings(Settings, group="text"):
+class FileSettings(Settings, group="text"):
+    """What every format has."""
+
+    encoding: str = option("utf-8", metavar="NAME", help="encoding of the files (utf-8)")
+    lowercase: bool = option(False, help="lower-case the text, for the model too")
+
+
+@dataclass(frozen=True)
+class CorpusSettings(FileSettings, group="text"):
     """How the files of a corpus are read; `limbeck.Corpus` takes the same keywords."""
 
     format: Literal["auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse"] = option(
@@ -30,9 +38,7 @@ class CorpusSettings(Settings, group="text"):
     cells: Literal["sentence", "prose"] = option(
         "sentence", metavar="HOW", help="what a cell of tsv holds: a sentence (default) or prose"
     )
-    encoding: str = option("utf-8", metavar="NAME", help="encoding of the files (utf-8)")
     language: str = option("en", metavar="CODE", help="language whose rules split words and sentences (en)")
-    lowercase: bool = option(False, help="lower-case the text, for the model too")
 
 
 @dataclass(frozen=True)

@@ -102,30 +102,20 @@ class Measuring:
         encoder: Encoder,
         *,
         compare: tuple[str, ...] = (),
-        controls: tuple[str, ...] = (),
+        control: tuple[str, ...] = (),
         sizes: tuple[int, ...] = (),
         seeds: tuple[int, ...] = (0,),
         probes_of: Path | None = None,
         keep: bool = False,
         whole: Features | None = None,
     ) -> Probing:
-        wanted, caps = self.wanted, self.wanted.caps
-        words = wanted.words
-        settings = ProbeSettings(
-            classes=words.classes,
-            max_contexts=words.contexts,
-            min_words=words.min_words,
-            hidden=caps.hidden,
-            epochs=caps.epochs,
-            batch=caps.rows,
-            compare=compare,
-            controls=controls,
-            context_size=sizes,
-            seeds=seeds,
-            seed=wanted.seed,
-        )
+        words, caps = self.wanted.words, self.wanted.caps
+        asked: dict[str, Any] = {"compare": compare, "control": control, "context_size": sizes, "seeds": seeds}
+        if probes_of is None:
+            asked |= {"hidden": caps.hidden, "epochs": caps.epochs, "batch": caps.rows}
+        settings = ProbeSettings(probes=probes_of, keep_probes=keep, **asked)
         static = self.static if compare else None
-        return Probing(encoder, words.labelled, words.sides, settings, words.described, static, probes_of, keep, whole)
+        return Probing(encoder, words.labelled, words.sides, settings, words.described, static, whole)
 
     def run(self, name: str, work: Probing, *, kept: Path | None = None) -> dict[str, list[Outcome]]:
         """Everything that was asked for, resumable: space and context -> outcomes, without their kind of probe."""
@@ -138,7 +128,7 @@ class Measuring:
 
     def layers(self) -> Part:
         """Every layer with whole sentences, and what stands beside."""
-        work = self.work(self.encoder, compare=("average", "bag", "random"), controls=("majority",), keep=True,
+        work = self.work(self.encoder, compare=("average", "bag", "random"), control=("majority",), keep=True,
                          whole=self.whole)  # fmt: skip
         found = self.run("layers", work, kept=self.pretrained / "probes")
         contextual = found[f"{CONTEXT}\t{WHOLE}"]

@@ -65,8 +65,9 @@ def same_settings() -> Rule:
             known = True
             used = model.part(f"tuned-{task}").about["settings"]
             for name, printed in published.TABLE_4.items():
-                if not math.isclose(used[name], printed[task], rel_tol=1e-6):
-                    other.append(f"{TASKS[task]} {name} {used[name]:g} (paper {printed[task]:g})")
+                own = used[published.SETTING.get(name, name)]
+                if not math.isclose(own, printed[task], rel_tol=1e-6):
+                    other.append(f"{TASKS[task]} {name} {own:g} (paper {printed[task]:g})")
         if not known:
             raise CannotShow(_why_none(model))
         if other:

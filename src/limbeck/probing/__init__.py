@@ -1,7 +1,6 @@
 """How well words are interpreted in context: probes for classes of words, by layer and by amount of context.
 
-probed = limbeck.probing.probe("mini-bert", "sample", min_words=5)
-probed.tables["scores"]
+`limbeck.probe` and `limbeck.finetune` put these parts together.
 
 Names load on first use, since most of them import torch.
 """
@@ -14,32 +13,28 @@ from typing import Any
 __all__ = [
     "AttentionSimilarity",
     "FinetuneSettings",
+    "LabelSettings",
     "Labelled",
     "ProbeSettings",
-    "Probed",
     "Probes",
     "TaskData",
     "Training",
     "attention_similarity",
     "load_head",
-    "probe",
     "read_labelled",
-    "read_probed",
     "read_task",
     "score",
     "train",
 ]
 
-#: public name -> module; the run that puts the parts together stands above them, and is named here for users
+#: public name -> module
 _MODULES = {
+    "LabelSettings": "limbeck.probing.settings",
     "Labelled": "limbeck.probing.labelled",
     "ProbeSettings": "limbeck.probing.settings",
-    "Probed": "limbeck.probing.result",
     "Probes": "limbeck.probing.batched",
     "Training": "limbeck.probing.batched",
-    "probe": "limbeck.runs.probe",
     "read_labelled": "limbeck.probing.labelled",
-    "read_probed": "limbeck.runs.probe",
     "score": "limbeck.probing.scoring",
     "train": "limbeck.probing.batched",
     "AttentionSimilarity": "limbeck.probing.attention",

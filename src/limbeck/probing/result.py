@@ -1,9 +1,9 @@
-"""What a probing run returns, and the tables that are made of decisions."""
+"""Tables that are made of what probes decided."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,57 +12,15 @@ from numpy.typing import NDArray
 from limbeck.probing.batched import Bools
 from limbeck.probing.features import Features
 from limbeck.probing.labelled import Labelled
-from limbeck.probing.names import MANY_PIECES, WHOLE
+from limbeck.probing.names import MANY_PIECES
 from limbeck.probing.scoring import Score, f1_interval, f1_of, mean_score, score
 from limbeck.probing.spaces import Level
 from limbeck.probing.splits import DEV, SIDES, TEST, Sides
 from limbeck.seeds import hash_ids
-from limbeck.shown import Tabular
-from limbeck.sketch import Curves
 
 Ints = NDArray[np.int64]
 Row = dict[str, Any]
 EXAMPLES = 200  #: listed of each step from one context to the next
-
-
-@dataclass(frozen=True)
-class Probed(Tabular):
-    """What was found for one model.
-
-    model     its name
-    tables    name -> columns: scores, classes, curves, data, and pieces, confidence, flips, flip_examples, selectivity,
-              description_length where they were asked for
-    settings  all that decided a number
-    facts     what was read: words, combinations, contexts, and what was left out
-    """
-
-    model: str
-    tables: Mapping[str, Mapping[str, list[Any]]]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def title(self) -> str:
-        return f"{self.model}: how well classes are read off each layer"
-
-    def columns(self) -> Mapping[str, list[Any]]:
-        """The table of scores; `.tables` has the others."""
-        return self.tables["scores"]
-
-    def curves(self) -> Curves | None:
-        """Micro-F1 on the test words by layer, a line a space, of the whole context."""
-        lines: dict[str, dict[str, float]] = {}
-        for row in self.rows("scores", side=SIDES[TEST], context=WHOLE):
-            lines.setdefault(f"{row['space']}, {row['probe']}", {})[str(row["layer"])] = row["f1"]
-        lines = {name: line for name, line in lines.items() if len(line) > 1}  # one number is no line
-        places = list(dict.fromkeys(layer for line in lines.values() for layer in line))
-        drawn = {name: [line.get(layer, float("nan")) for layer in places] for name, line in lines.items()}
-        return Curves(places, drawn, up="micro-F1") if drawn else None
-
-    def rows(self, table: str, **cells: Any) -> list[Row]:
-        """A table row by row, those that have these cells."""
-        columns = self.tables[table]
-        found = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        return [row for row in found if all(row[name] == value for name, value in cells.items())]
 
 
 @dataclass(frozen=True)

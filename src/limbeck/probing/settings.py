@@ -1,104 +1,121 @@
-"""Settings of a probing run; the command line's options of the same names."""
+"""Which words are probed, and by which probes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from limbeck.errors import UsageError, choose
-from limbeck.parameters import check_fields
-from limbeck.probing.batched import Training
+from limbeck.errors import UsageError
+from limbeck.settings import Settings, option
+
+if TYPE_CHECKING:
+    from limbeck.probing.batched import Training
 
 #: preset -> how probes are trained: the paper's one hidden layer of 1,024, 400 epochs and no early stopping (batch and
-#: optimiser are not told there), or what a laptop does in minutes
+#: optimizer are not told there), or what a laptop does in minutes
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {"hidden": 64, "epochs": 40, "patience": None},
     "paper": {"hidden": 1024, "epochs": 400, "patience": None},
 }
-PROBES = ("mlp", "linear")
-#: what can be probed beside the layers in context
-COMPARED = ("average", "bag", "random")
-CONTROLS = ("majority", "random-labels", "random-weights", "description-length")
 
 
 @dataclass(frozen=True)
-class ProbeSettings:
-    """What is probed and how.
+class LabelSettings(Settings, group="labeled words"):
+    """Which labeled words are probed, and on which side of the split each is."""
 
-    label, words_by, classes, max_contexts, min_words   see `limbeck.probing.read_labelled`
-    dev, test     shares of the words
-    preset        how probes are trained: one of `PRESETS`; hidden, epochs, patience (0: none), batch and learning_rate
-                  change it
-    probes        mlp, linear
-    compare       of `COMPARED`; static vectors are compared when they are given
-    context_size  words to each side of the occurrence, beside whole sentences
-    controls      of `CONTROLS`
-    seeds         starts of the probes; the first also draws random vectors, labels and weights
-    seed          of the split and of the contexts that are kept
+    label: str | None = option(None, metavar="NAME", help="the label to probe for (default: what the format has)")
+    classes: tuple[str, ...] = option(
+        (), separator=",", metavar="NAMES", help="names or patterns of classes, separated by commas (default: all)"
+    )
+    words_by: Literal["lemma", "form"] | None = option(
+        None, metavar="HOW", help="what makes one word: lemma (default, where known) or form"
+    )
+    max_contexts: int = option(
+        100, minimum=1, metavar="N", help="most contexts of a word and class, chosen by hash (100)"
+    )
+    min_words: int = option(10, minimum=1, common=True, metavar="N", help="minimum number of words per class (10)")
+    dev: float = option(0.1, metavar="SHARE", help="share of the words for development (0.1)")
+    test: float = option(0.3, metavar="SHARE", help="share of the words for the test (0.3)")
+    train_words: Path | None = option(
+        None, recorded=False, metavar="FILE", files=True, help="words to train on, one per line or as in WIKI-PSE"
+    )
+    test_words: Path | None = option(None, recorded=False, metavar="FILE", files=True, help="words to test on")
+    seed: int = option(0, metavar="N", help="seed of the split and of the contexts that are kept (0)")
+
+
+@dataclass(frozen=True)
+class ProbeSettings(Settings, group="probes"):
+    """How probes are trained, and what stands beside them.
+
+    Of several seeds the first also draws random vectors, labels and weights.
     """
 
-    label: str | None = None
-    words_by: str | None = None
-    classes: tuple[str, ...] = ()
-    max_contexts: int = 100
-    min_words: int = 10
-    dev: float = 0.1
-    test: float = 0.3
-    preset: str = "quick"
-    hidden: int | None = None
-    epochs: int | None = None
-    patience: int | None = None
-    batch: int = 256
-    learning_rate: float = 1e-3
-    probes: tuple[str, ...] = ("mlp",)
-    compare: tuple[str, ...] = ("average", "bag", "random")
-    context_size: tuple[int, ...] = ()
-    controls: tuple[str, ...] = ("majority",)
-    seeds: tuple[int, ...] = (0,)
-    seed: int = 0
+    probe: tuple[Literal["mlp", "linear"], ...] = option(
+        ("mlp",), separator=",", metavar="KINDS", help="mlp (default), linear, or mlp,linear"
+    )
+    preset: Literal["quick", "paper"] = option("quick", metavar="NAME", help="quick (default) or paper, see below")
+    hidden: int | None = option(None, minimum=1, metavar="N", help="units of the hidden layer")
+    epochs: int | None = option(None, minimum=1, metavar="N", help="at most N epochs")
+    patience: int | None = option(
+        None, minimum=0, metavar="N", help="stop after N epochs without a lower loss; 0 for never"
+    )
+    batch: int = option(256, minimum=1, metavar="N", help="rows per step (256)")
+    learning_rate: float = option(1e-3, above=0, below=1, metavar="R", help="of Adam (0.001)")
+    seeds: tuple[int, ...] = option((0,), separator=",", metavar="N,...", help="starts of the probes (0)")
+    keep_probes: bool = option(False, recorded=False, help="write the trained probes into DIR/probes")
+    probes: Path | None = option(
+        None,
+        recorded=False,
+        metavar="RUN",
+        files=True,
+        help="try the kept probes of another run on this model, train none",
+    )
+    context_size: tuple[int, ...] = option(
+        (), separator=",", minimum=0, metavar="N,...", help="words to each side, for example 0,2,4,8,16,32"
+    )
+    compare: tuple[Literal["average", "bag", "random", "none"], ...] = option(
+        ("average", "bag", "random"), separator=",", metavar="NAMES", help="see below; none for nothing"
+    )
+    static: Any = option(None, recorded=False, metavar="FILE", files=True, help="word vectors to compare with")
+    control: tuple[Literal["majority", "random-labels", "random-weights", "description-length", "none"], ...] = option(
+        ("majority",), separator=",", metavar="NAMES", help="see below; none for nothing"
+    )
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        choose(self.preset, PRESETS, what="--preset")
-        for given, known, what in (
-            (self.probes, PROBES, "--probe"),
-            (self.compare, COMPARED, "--compare"),
-            (self.controls, CONTROLS, "--control"),
-        ):
-            for name in given:
-                choose(name, known, what=what)
-        if not self.probes or not self.seeds:
-            raise UsageError("at least one probe and one seed are needed; got none.")
-        if any(size < 0 for size in self.context_size):
-            raise UsageError(f"--context-size is words to each side, 0 or more; got {min(self.context_size)}.")
-        if min(self.max_contexts, self.min_words) < 1:
-            raise UsageError("--max-contexts and --min-words must be at least 1.")
-        self.training("mlp")
+    def check(self) -> None:
+        for name in ("seeds", "context_size"):
+            object.__setattr__(self, name, tuple(sorted(set(getattr(self, name)))))
+        for name in ("compare", "control"):
+            if (value := getattr(self, name)) == ("none",):
+                object.__setattr__(self, name, ())
+            elif "none" in value:
+                raise UsageError(f"--{name} must be none or names, not both.", code="conflict", parameter=name)
+        for name in ("probe", "seeds"):
+            if not getattr(self, name):
+                raise UsageError(f"--{name} must have at least one value.", code="required", parameter=name)
+        if self.probes is not None:
+            self._refuse_idle()
+
+    def _refuse_idle(self) -> None:
+        """Probes of another run have been trained, and are tried on words in context alone."""
+        for name, value in self.given().items():
+            if value != () and name not in ("probe", "seeds", "probes"):
+                flag = f"--{name.replace('_', '-')}"
+                raise UsageError(
+                    f"{flag} applies to probes that are trained, and --probes trains none: omit it.",
+                    code="no_effect",
+                    parameter=name,
+                )
 
     def training(self, probe: str) -> Training:
         """How probes of a kind are trained."""
+        from limbeck.probing.batched import Training
+
         chosen = dict(PRESETS[self.preset])
         for name in ("hidden", "epochs", "patience"):
             if (value := getattr(self, name)) is not None:
                 chosen[name] = value
         if probe == "linear":
             chosen["hidden"] = 0
-        elif chosen["hidden"] < 1:
-            raise UsageError("--hidden must be at least 1; a probe without is --probe linear.")
         chosen["patience"] = chosen["patience"] or None
         return Training(**chosen, batch=self.batch, learning_rate=self.learning_rate)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def tuple_of(value: str | Sequence[Any]) -> tuple[Any, ...]:
-    """A sequence, or a string with commas between.
-
-    >>> tuple_of("mlp, linear")
-    ('mlp', 'linear')
-    """
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return tuple(value)

@@ -1,149 +1,293 @@
-"""The probing run: labelled words, their vectors, probes, controls, and a folder of tables and figures."""
+"""`limbeck probe`: how well classes of words are read off each layer of a model.
+
+What computes stands in `limbeck.runs.probing` and `limbeck.probing`, and is imported when a run does: `--help` needs
+none of it.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from limbeck import __version__
+from limbeck.corpus.settings import FileSettings
 from limbeck.encoders.layers import TABLE
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.settings import LayerSettings, LoadingSettings
 from limbeck.errors import InputError, UsageError
-from limbeck.parameters import takes
-from limbeck.probing.labelled import read_labelled
-from limbeck.probing.result import Probed
-from limbeck.probing.settings import ProbeSettings, tuple_of
-from limbeck.probing.splits import read_lists, with_sides
-from limbeck.reporting.probes import draw_probes
-from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.input_guard import steady
-from limbeck.runs.execution.sources import CORPUS_OPTIONS, READING, is_static, open_corpus, open_encoder, refuse_options
-from limbeck.runs.probing.work import Probing
-from limbeck.state import write_text
-from limbeck.stream.workers import Workers
-from limbeck.tables import read_csv, write_csv
-from limbeck.vectors import StaticVectors
+from limbeck.probing.settings import LabelSettings, ProbeSettings
+from limbeck.results import RunResult
+from limbeck.runs.execution.run import SharedRun
+from limbeck.runs.execution.settings import ModelSettings, OutputSettings
+from limbeck.settings import option
+from limbeck.stream.settings import BatchSettings, EngineSettings
 
-#: options of training; probes of another run have been trained
-TRAINING = ("preset", "hidden", "epochs", "patience", "batch", "learning_rate")
-#: what a model would do to the labelled words that a probe must not have
-NOT_FOR_PROBES = ("context", "targets", "units", "special", "text_unit", "repair")
+if TYPE_CHECKING:
+    from limbeck.accumulators import Accumulator
+    from limbeck.corpus import Corpus
+    from limbeck.encoders.protocol import Encoder
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.sharing import Reading
+    from limbeck.runs.probing.gathering import KeptGather
+    from limbeck.runs.probing.work import Probing
+    from limbeck.sketch import Curves
+    from limbeck.stream import Consumer, Plan
+    from limbeck.tables import Columns
+    from limbeck.vectors import StaticVectors
+
 EVERY_LAYER = f"{TABLE},0--1"
+#: columns of text in the tables; all others hold numbers
+TEXT_COLUMNS = frozenset(
+    "space level probe context layer side class from to word now text pieces quarter".split()
+)  # fmt: skip
 
 
-@takes("limbeck.probing.settings:ProbeSettings", *READING)
-def probe(
-    model: Any,
-    data: Any = "sample",
-    *,
-    static: str | Path | StaticVectors | None = None,
-    train_words: str | Path | None = None,
-    test_words: str | Path | None = None,
-    probes_of: str | Path | None = None,
-    keep_probes: bool = False,
-    out: str | Path | None = None,
-    existing: str = "fail",
-    workers: int = 0,
-    progress: bool = False,
-    **options: Any,
-) -> Probed:
-    """Probe a model for the classes of words, at every layer; `out` also writes tables and figures.
+@dataclass(frozen=True)
+class LabeledTextSettings(FileSettings, group="labeled words"):
+    """The text in which words have labels."""
 
-    model        a name or folder, an Encoder, StaticVectors, or a function of texts
-    data         labelled text: a path, a Corpus, or sentences
-    static       word vectors to compare with
-    train_words  a list of words to train on, and `test_words` one to test on, as WIKI-PSE has them
-    probes_of    the folder of another run with kept probes: these are tried on this model, and none are trained
-    options      settings of `ProbeSettings`, options of the model and the text as `limbeck.measure` has them
-
-    >>> import limbeck as lb
-    >>> probed = lb.probing.probe("mini-bert", "sample", layers="0,12", min_words=9, epochs=2, compare=(), controls=())
-    >>> [(row["layer"], row["units"]) for row in probed.rows("scores", side="test")]
-    [('0', 25), ('12', 25)]
-    """
-    if probes_of is not None:
-        refuse_options({name: options[name] for name in TRAINING if name in options}, "probes of another run")
-    settings, rest = settings_of(options)
-    work = open_probing(
-        model,
-        data,
-        settings,
-        static=static,
-        lists=read_lists(train_words, test_words),
-        probes_of=probes_of,
-        keep_probes=keep_probes,
-        **rest,
+    data: Any = option(
+        None,
+        common=True,
+        recorded=False,
+        metavar="D",
+        suggestions=("sample",),
+        files=True,
+        paths=True,
+        help="labeled text: files, folders, globs, or sample for the corpus that comes with limbeck",
     )
-    with Workers(workers) as processes:
-        if out is None:
-            return work.run(workers=processes, progress=progress)
-        with RunFolder(out, existing=existing) as folder:
-            return probe_into(folder, work, workers=processes, progress=progress)
+    format: Literal["auto", "jsonl", "semcor", "conllu", "wikipse"] = option(
+        "auto", metavar="NAME", help="format of the files: auto (default), jsonl, semcor, conllu or wikipse"
+    )
+
+    @property
+    def corpus(self) -> Any:
+        """The text that a pass reads."""
+        return self.data
 
 
-def settings_of(options: dict[str, Any]) -> tuple[ProbeSettings, dict[str, Any]]:
-    """The settings among the options, and the other options."""
-    known = {one.name for one in fields(ProbeSettings)}
-    given = {name: value for name, value in options.items() if name in known}
-    for name in ("classes", "probes", "compare", "controls"):
-        if name in given:
-            given[name] = tuple_of(given[name])
-    for name in ("context_size", "seeds"):
-        if name in given:
-            given[name] = whole_numbers(given[name], name)
-    return ProbeSettings(**given), {name: value for name, value in options.items() if name not in known}
+@dataclass(kw_only=True)
+class ProbeRun(SharedRun["ProbeResult"]):
+    """Train one probe per class at every layer, and say how well words are interpreted in context."""
 
+    command: ClassVar[str] = "probe"
+    summary: ClassVar[str] = "ask how well classes of words are read off each layer"
+    details: ClassVar[str] = """\
+labeled data: SemCor (supersenses), CoNLL-U (a column), WIKI-PSE (classes), JSON lines:
+  {"words": ["an", "apple", "tree"], "index": 1, "label": "plant"}    and "lemma", "span", "split" where they are known
+  {"words": [...], "labels": {"1": {"class": "plant", "lemma": "apple"}}}                 several words of a sentence
+or `sample`, the corpus that comes with limbeck. Words are split into training, development and test by a hash of the
+word or lemma, so that none is on two sides; a split that the data give is refused where a word is.
 
-def whole_numbers(value: Any, name: str) -> tuple[int, ...]:
-    """Different numbers, rising."""
-    parts = (value,) if isinstance(value, int) else tuple_of(value)
-    try:
-        return tuple(sorted({int(part) for part in parts}))
-    except ValueError:
-        option = "--" + name.replace("_", "-")
-        raise UsageError(f"{option} must be whole numbers with commas between; got {value!r}.") from None
+presets of training:
+  quick   one hidden layer of 64, 40 epochs (default)
+  paper   one hidden layer of 1,024, 400 epochs (Zhao et al. 2020)
+Neither stops early; --patience N does, by the loss on the development words, which with rare classes may cost F1.
 
+compared with the layers in context, each with --compare (default: average,bag,random):
+  average   one vector a word, the mean over its contexts; of the table it is the model's input embedding
+  bag       the mean over the words of the sentence: of the model's table (P-model), the same without the word itself
+            (P-around), of --static vectors (P-static)
+  random    random vectors, one a word, and the mean of those over the sentence (P-random)
+With --static FILE also its vectors, one a word (static).
 
-def open_probing(
-    model: Any,
-    data: Any,
-    settings: ProbeSettings,
-    *,
-    static: str | Path | StaticVectors | None = None,
-    lists: Mapping[str, Sequence[str]] | None = None,
-    probes_of: str | Path | None = None,
-    keep_probes: bool = False,
-    **options: Any,
-) -> Probing:
-    """The labelled words and the model, ready to be probed."""
-    corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
-    refuse_options({name: options[name] for name in NOT_FOR_PROBES if name in options}, "probing")
-    if probes_of is not None and not (Path(probes_of) / "probes").is_dir():
-        raise InputError(f"{probes_of}: holds no probes: run it again with --keep-probes.")
-    if isinstance(static, str | Path):
-        static = StaticVectors.load(Path(static).expanduser())
-    text = open_corpus(data, **corpus_options)
-    with steady(text):
-        labelled = read_labelled(
-            text,
-            label=settings.label,
-            words=settings.words_by,
-            classes=settings.classes,
-            max_contexts=settings.max_contexts,
-            min_words=settings.min_words,
-            seed=settings.seed,
-        )
-    labelled, sides = with_sides(labelled, dev=settings.dev, test=settings.test, lists=lists, seed=settings.seed)
-    encoder = open_at_every_layer(model, **options)
-    return Probing(encoder, labelled, sides, settings, text.describe(), static, probes_of, keep_probes)
+controls, with --control (default: majority):
+  majority            every word is of the largest class
+  random-labels       a class drawn for each word: what is left is selectivity
+  random-weights      the model before training
+  description-length  bits of an online code for the labels
+
+Layers are all where none are named, with the table. DIR then holds tables (CSV: scores, classes, curves, data, pieces,
+confidence, ...), figures/ and run.json.
+"""
+    examples: ClassVar[str] = """\
+limbeck probe --model mini-bert --data sample --min-words 5 --out runs/probe
+limbeck probe --model bert-base-uncased --data semcor3.0.tar.xz/brown1 semcor3.0.tar.xz/brown2 \\
+    --classes 'noun.*,verb.*' --preset paper --seeds 1,2,3,4,5 --out runs/supersenses
+limbeck probe --model mini-bert --data en_ewt-ud-train.conllu.xz --label upos --max-contexts 10 --out runs/pos
+limbeck probe --model bert-base-uncased --data corpus.txt --format wikipse --train-words train.tsv \\
+    --test-words test.tsv --static wiki-news-300d.vec --out runs/wiki-pse
+limbeck probe --model mini-bert --data sample --min-words 5 --context-size 0,2,4,8 --out runs/contexts
+limbeck probe --model mini-bert --data sample --min-words 5 --probe mlp,linear \\
+    --control majority,random-labels,random-weights,description-length --out runs/controls
+limbeck probe --model bert-base-uncased --data labelled.jsonl --keep-probes --out runs/before
+limbeck probe --model ./fine-tuned --data labelled.jsonl --probes runs/before --out runs/after
+"""
+    transient: ClassVar[tuple[str, ...]] = ("state",)  # vectors and decisions, many times the size of what they gave
+    shows_again: ClassVar[bool] = True
+
+    models: ModelSettings
+    text: LabeledTextSettings
+    output: OutputSettings
+    labels: LabelSettings
+    training: ProbeSettings
+    loading: LoadingSettings
+    encoder: LayerSettings
+    batches: BatchSettings
+    engine: EngineSettings
+
+    work: Probing = field(init=False, repr=False)
+    shared: bool = field(init=False, default=False)
+
+    @property
+    def reads_duplicates(self) -> bool:
+        return True  # the first of equal sentences need not be the labeled one
+
+    def validate(self) -> None:
+        for name, value in (("model", self.models.model), ("data", self.text.data)):
+            if value is None:
+                raise UsageError("--model and --data are needed.", code="required", parameter=name)
+
+    def open(self) -> None:
+        from limbeck.runs.execution.sources import open_corpus
+
+        static = self.static()
+        files = {name: value for name, value in self.text.given().items() if name != "data"}
+        corpus = open_corpus(self.text.data, **files)
+        labelled = self.labelled_in(corpus)
+        asked = self.loading.given() | self.encoder.given() | self.batches.given()
+        self.work = self.probing(open_at_every_layer(self.models.model, **asked), *labelled, corpus, static)
+
+    def static(self) -> StaticVectors | None:
+        """The vectors to compare with; refuses a folder that should hold probes and does not."""
+        from limbeck.vectors import StaticVectors
+
+        probes, static = self.training.probes, self.training.static
+        if probes is not None and not (probes / "probes").is_dir():
+            raise InputError(
+                f"{probes}: holds no probes: run it again with --keep-probes.", code="no_probes", parameter="probes"
+            )
+        return StaticVectors.load(Path(static).expanduser()) if isinstance(static, str | Path) else static
+
+    def labelled_in(self, corpus: Corpus) -> tuple[Any, Any]:
+        """The labeled words of a text, and the side of each."""
+        from limbeck.probing.labelled import read_labelled
+        from limbeck.probing.splits import read_lists, with_sides
+        from limbeck.runs.execution.input_guard import steady
+
+        asked = self.labels
+        lists = read_lists(asked.train_words, asked.test_words)
+        with steady(corpus):
+            labelled = read_labelled(
+                corpus,
+                label=asked.label,
+                words=asked.words_by,
+                classes=asked.classes,
+                max_contexts=asked.max_contexts,
+                min_words=asked.min_words,
+                seed=asked.seed,
+            )
+        return with_sides(labelled, dev=asked.dev, test=asked.test, lists=lists, seed=asked.seed)
+
+    def probing(
+        self, encoder: Encoder, labelled: Any, sides: Any, corpus: Corpus, static: StaticVectors | None
+    ) -> Probing:
+        from limbeck.runs.probing.work import Probing
+
+        return Probing(encoder, labelled, sides, self.training, corpus.describe(), static)
+
+    def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
+        yield from self.work.describe()
+
+    def identity(self) -> Any:
+        own = {**self.work.identity, "settings": self.asked()}
+        return json.loads(json.dumps(own, default=str))
+
+    def asked(self) -> dict[str, Any]:
+        """All settings that decide a number."""
+        return self.labels.as_dict() | self.training.as_dict()
+
+    def compute(self, context: RunContext) -> ProbeResult:
+        from limbeck.probing.features import features_of
+        from limbeck.runs.execution.record import record_of
+
+        began = time.monotonic()
+        for line in self.work.describe():
+            context.notify(line)
+        state, kept = context.checkpoint, None
+        if state is not None:
+            claim(state, self.identity())
+            kept = state.parent / "probes"  # a resumed run finds the probes that were trained before
+        if self.shared:
+            self.work.whole = features_of(self.source.encoder, self.gather, {})
+        tables = self.work.run(state=state, kept=kept, workers=context.workers, progress=context.progress)
+        facts = {
+            "model": self.work.encoder.name,
+            "settings": self.asked(),
+            "facts": self.work.facts(),
+            "tables": list(tables),
+            "identity": self.identity(),
+        }
+        seconds = time.monotonic() - began
+        return ProbeResult(record_of("probe", facts, options=self.options(), seconds=seconds), tables)
+
+    def check_complete(self, folder: RunFolder) -> None:
+        from limbeck.record import read_record
+
+        record = read_record(folder.target / "run.json")
+        if record.get("command") != "probe" or record.get("identity") != self.identity():
+            raise InputError(
+                f"{folder.target}: holds a finished run of another command, model, data or settings: "
+                "--existing=replace, or another --out.",
+                code="other_run",
+                parameter="out",
+            )
+
+    def load(self, folder: Path) -> ProbeResult:
+        return ProbeResult.load(folder)
+
+    # a pass that is shared: the vectors of labeled words of the text itself
+
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        if reading.text_unit != "sentence":
+            raise UsageError(
+                f"{self.title}: probes see a sentence at a time, the pass a {reading.text_unit}: run it by itself."
+            )
+        self.folder, self.shared = folder, True
+        if self.layers is None and hasattr(reading.encoder, "with_layers"):
+            try:
+                self.source = reading.source(EVERY_LAYER)
+            except UsageError:
+                self.source = reading.source(None)  # a table of another width, or none (ELMo): its layers alone
+        else:
+            self.source = reading.source(self.layers)
+        static = self.static()
+        self.work = self.probing(self.source.encoder, *self.labelled_in(reading.corpus), reading.corpus, static)
+
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
+        self.index = everything
+        return everything
+
+    @cached_property
+    def gather(self) -> KeptGather:
+        from limbeck.runs.probing.gathering import gather_into
+
+        return gather_into(self.folder.state / "features", self.source.encoder, self.work.labelled)
+
+    def consumers(self) -> list[Consumer]:
+        return [self.gather]
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        self.gather.end_shard(len(self.index.shards) - 1)
+
+    def beyond_pass(self) -> list[str]:
+        lines = []
+        if self.training.context_size:
+            lines.append("less context makes other texts, which the model reads by themselves")
+        if "random-weights" in self.training.control:
+            lines.append("random weights are another model, which reads the labelled sentences too")
+        return lines
 
 
 def open_at_every_layer(model: Any, **options: Any) -> Encoder:
     """The model with its embedding table as the lowest layer, unless layers are asked for or it has no such table."""
+    from limbeck.runs.execution.sources import is_static, open_encoder
+
     named = isinstance(model, str | Path) and not is_static(model)
     if not named or "layers" in options:
         return open_encoder(model, **options)
@@ -153,74 +297,105 @@ def open_at_every_layer(model: Any, **options: Any) -> Encoder:
         return open_encoder(model, **options)  # a table of another width, or none (ELMo): its layers alone
 
 
-def probe_into(folder: RunFolder, work: Probing, *, workers: Workers | None = None, progress: bool = False) -> Probed:
-    """The whole run into its folder. A complete one is read, if it was made of the same."""
-    identity = json.loads(json.dumps(work.identity, default=str))
-    if folder.complete:
-        return read_complete(folder.target, identity)
-    began = time.monotonic()
-    claim(folder.state, identity)
-    probed = work.run(state=folder.state, kept=folder.unfinished / "probes", workers=workers, progress=progress)
-    for name, columns in probed.tables.items():
-        write_csv(folder.unfinished / f"{name}.csv", columns)
-    draw_probes(probed.tables, folder.unfinished / "figures", model=probed.model)
-    about = {
-        "command": "probe",
-        "limbeck": __version__,
-        "model": probed.model,
-        "settings": probed.settings,
-        "facts": probed.facts,
-        "tables": list(probed.tables),
-        "identity": identity,
-        "seconds": round(time.monotonic() - began, 3),
-    }
-    write_text(folder.unfinished / "run.json", json.dumps(about, indent=2, default=str) + "\n")
-    folder.passing.append("state")  # vectors and decisions, many times the size of what they gave
-    folder.finish()
-    return probed
-
-
-def claim(state: Path, identity: dict[str, Any]) -> None:
+def claim(state: Path, identity: Any) -> None:
     """Take the folder of what a stopped run has done; refused where that was of something else."""
+    from limbeck.state import write_text
+
     state.mkdir(parents=True, exist_ok=True)
     mark = state / "identity.json"
     if mark.is_file() and json.loads(mark.read_text(encoding="utf-8")) != identity:
         raise InputError(
-            f"{state.parent}: the unfinished run is of another model, data or settings: --existing=replace."
+            f"{state.parent}: the unfinished run is of another model, data or settings: --existing=replace.",
+            code="other_run",
+            parameter="out",
         )
     write_text(mark, json.dumps(identity))
 
 
-def read_complete(folder: Path, identity: dict[str, Any]) -> Probed:
-    """What a finished run holds; refused where it is of another model, data or settings."""
-    told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    if told.get("command") != "probe" or told.get("identity") != identity:
-        raise InputError(
-            f"{folder}: holds a finished run of another command, model, data or settings: --existing=replace, or "
-            "another --out."
+@dataclass(frozen=True)
+class ProbeResult(RunResult):
+    """What was found for one model.
+
+    record  run.json: settings, and under "facts" what was read: words, combinations, contexts, and what was left out
+    tables  scores, classes, curves, data, and pieces, confidence, flips, flip_examples, selectivity,
+            description_length where they were asked for
+    """
+
+    record: Mapping[str, Any]
+    tables: Mapping[str, Columns] = field(repr=False)
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return str(self.record["model"])
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What was read, and what is to be known of it."""
+        found: Mapping[str, Any] = self.record["facts"]
+        return found
+
+    def title(self) -> str:
+        return f"{self.model}: how well classes are read off each layer"
+
+    def columns(self) -> Columns:
+        """The table of scores; `.tables` has the others."""
+        return self.tables["scores"]
+
+    def curves(self) -> Curves | None:
+        """Micro-F1 on the test words by layer, a line a space, of the whole context."""
+        from limbeck.probing.names import WHOLE
+        from limbeck.sketch import Curves
+
+        lines: dict[str, dict[str, float]] = {}
+        for row in self.rows("scores", side="test", context=WHOLE):
+            lines.setdefault(f"{row['space']}, {row['probe']}", {})[str(row["layer"])] = row["f1"]
+        lines = {name: line for name, line in lines.items() if len(line) > 1}  # one number is no line
+        places = list(dict.fromkeys(layer for line in lines.values() for layer in line))
+        drawn = {name: [line.get(layer, float("nan")) for layer in places] for name, line in lines.items()}
+        return Curves(places, drawn, up="micro-F1") if drawn else None
+
+    def rows(self, table: str, **cells: Any) -> list[dict[str, Any]]:
+        """A table row by row, those that have these cells."""
+        columns = self.tables[table]
+        found = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        return [row for row in found if all(row[name] == value for name, value in cells.items())]
+
+    def write(self, folder: Path) -> None:
+        from limbeck.tables import write_csv
+
+        for name, columns in self.tables.items():
+            write_csv(folder / f"{name}.csv", columns)
+
+    def draw(self, folder: Path, figures: Path) -> None:
+        from limbeck.reporting.probes import draw_probes
+
+        draw_probes(self.tables, figures, model=self.model)
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.tables import read_table
+
+        files = {name: folder / f"{name}.csv" for name in record["tables"]}
+        return cls(
+            record, {name: read_table(file, text=TEXT_COLUMNS, missing=math.nan) for name, file in files.items()}
         )
-    return read_probed(folder)
 
 
-def read_probed(folder: str | Path) -> Probed:
-    """The tables of a finished run; numbers are numbers again, an empty cell is NaN."""
-    folder = Path(folder)
-    told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    tables = {
-        name: {column: [_cell(column, value) for value in values] for column, values in columns.items()}
-        for name in told["tables"]
-        for columns in [read_csv(folder / f"{name}.csv")]
-    }
-    return Probed(told["model"], tables, told["settings"], told["facts"])
+def probe(model: Any, data: Any = "sample", *, progress: bool = False, **keywords: Any) -> ProbeResult:
+    """Probe a model for the classes of words, at every layer; with `out` also a folder of tables and figures.
 
+    model     a name or folder, an Encoder, StaticVectors, or a function of texts
+    data      labeled text: a path, a Corpus, or sentences
+    progress  show bars
 
-#: columns of text; all others are numbers
-TEXT = frozenset("space level probe context layer side class from to word now text pieces quarter".split())
+    All other keywords are the options of `limbeck probe`, by the same names.
 
+    >>> import limbeck as lb
+    >>> probed = lb.probe("mini-bert", "sample", layers="0,12", min_words=9, epochs=2, compare=(), control=())
+    >>> [(row["layer"], row["units"]) for row in probed.rows("scores", side="test")]
+    [('0', 25), ('12', 25)]
+    """
+    from limbeck.runs.execution.execute import execute
 
-def _cell(column: str, value: str) -> Any:
-    if column in TEXT:
-        return value
-    if value == "":
-        return float("nan")
-    return float(value) if "." in value or "e" in value or "n" in value else int(value)
+    return execute(ProbeRun.of({"model": model, "data": data, **keywords}), progress=progress)[0]

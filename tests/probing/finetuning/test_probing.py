@@ -63,11 +63,22 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def probe(model: Path, data: Path, out: Path, *more: str) -> dict[str, float]:
     """Micro-F1 on the test words by layer, from the tables of a run of the command."""
-    given = ["--probe", "linear", "--control", "none", "--min-words", "5", "--quiet", "--compare", "none"]
+    given = [
+        "--probe",
+        "linear",
+        "--control",
+        "none",
+        "--min-words",
+        "5",
+        "--quiet",
+        "--compare",
+        "none",
+        "--no-figures",
+    ]
     training = ["--epochs", "40", "--batch", "32", "--learning-rate", "0.03"] if "--probes" not in more else []
     arguments = ["probe", "--model", model, "--data", data, "--out", out, *given, *training, *more]
     assert main([str(part) for part in arguments]) == 0
-    rows = lb.probing.read_probed(out).rows("scores", side="test", space="context")
+    rows = lb.ProbeResult.load(out).rows("scores", side="test", space="context")
     return {row["layer"]: row["f1"] for row in rows}
 
 

@@ -8,19 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from limbeck.accumulators import Accumulator
 from limbeck.distillation.methods import METHODS, in_order
 from limbeck.distillation.settings import DistillSettings
 from limbeck.errors import UsageError
-from limbeck.probing.features import Gather, features_of, texts_around
-from limbeck.probing.settings import ProbeSettings
 from limbeck.runs.distill import checked, distill_into, words_in
 from limbeck.runs.distilling.subject import Subject
 from limbeck.runs.distilling.work import Distillation
 from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.probe import EVERY_LAYER, open_probing, probe_into
 from limbeck.stream import Consumer, Plan, TextSource
 from limbeck.stream.checkpoint import Checkpoint, Part
 from limbeck.stream.run import identity_of
@@ -173,90 +168,3 @@ class DistillJob(Job):
             workers=workers,
             progress=progress,
         )
-
-
-class KeptGather(Gather):
-    """Gathers vectors into files, so that a stopped pass goes on with them; a shard done twice does no harm."""
-
-    def __init__(self, encoder: Any, texts: Any, folder: Path, identities: Any) -> None:
-        super().__init__(encoder, texts, None, identities)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in self.KEPT:
-            array = getattr(self, name)
-            if array is not None:
-                setattr(self, name, _in_file(folder / f"{name}.npy", array))
-
-    def end_shard(self, number: int) -> None:
-        for name in self.KEPT:
-            if (array := getattr(self, name)) is not None:
-                array.flush()
-
-
-def _in_file(path: Path, like: np.ndarray[Any, Any]) -> np.memmap[Any, Any]:
-    """An array in a file of a stopped run, or a new one of zeros."""
-    if path.is_file():
-        return np.lib.format.open_memmap(path, mode="r+")
-    return np.lib.format.open_memmap(path, mode="w+", dtype=like.dtype, shape=like.shape)
-
-
-@dataclass
-class ProbeJob(Job):
-    """`limbeck probe`: the vectors of labelled words of the text itself."""
-
-    settings: ProbeSettings = field(default_factory=ProbeSettings)
-    options: dict[str, Any] = field(default_factory=dict)
-
-    command: ClassVar[str] = "probe"
-    reads_duplicates: ClassVar[bool] = True  # the first of equal sentences need not be the labelled one
-
-    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
-        if reading.text_unit != "sentence":
-            raise UsageError(
-                f"{self.title}: probes see a sentence at a time, the pass a {reading.text_unit}: run it by itself."
-            )
-        self.folder = folder
-        if self.layers is None and hasattr(reading.encoder, "with_layers"):
-            try:
-                self.source = reading.source(EVERY_LAYER)
-            except UsageError:
-                self.source = reading.source(None)  # a table of another width, or none (ELMo): its layers alone
-        else:
-            self.source = reading.source(self.layers)
-        self.work = open_probing(self.source.encoder, reading.corpus, self.settings, **self.options)
-
-    def identity(self) -> Any:
-        return self.work.identity
-
-    def choose(self, everything: Plan, *, state: Path) -> Plan:
-        self.plan = everything
-        return everything
-
-    @cached_property
-    def gather(self) -> KeptGather:
-        labelled = self.work.labelled
-        texts = texts_around(labelled, None)
-        identities = np.zeros(len(texts.texts), dtype=np.int64)
-        own = np.array([sentence.identity for sentence in labelled.sentences], dtype=np.int64)
-        identities[texts.text[::-1]] = own[labelled.sentence[::-1]]  # the first sentence that says it
-        return KeptGather(self.source.encoder, texts, self.folder.state / "features", identities)
-
-    def consumers(self) -> list[Consumer]:
-        return [self.gather]
-
-    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
-        self.gather.end_shard(len(self.plan.shards) - 1)
-
-    def beyond_pass(self) -> list[str]:
-        told = []
-        if self.settings.context_size:
-            told.append("less context makes other texts, which the model reads by themselves")
-        if "random-weights" in self.settings.controls:
-            told.append("random weights are another model, which reads the labelled sentences too")
-        return told
-
-    def check_complete(self, folder: RunFolder) -> None:
-        probe_into(self.folder, self.work)
-
-    def finish(self, *, workers: Workers, progress: bool) -> None:
-        self.work.whole = features_of(self.source.encoder, self.gather, {})
-        probe_into(self.folder, self.work, workers=workers, progress=progress)

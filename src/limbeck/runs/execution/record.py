@@ -18,7 +18,7 @@ PACKAGES = ("limbeck", "torch", "transformers", "tokenizers", "numpy", "spacy")
 
 def record_of(command: str, facts: Mapping[str, Any], *, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """The record of a run: a command's own facts between what every record has."""
-    return {
+    record = {
         "format": FORMAT,
         "command": command,
         **facts,
@@ -27,6 +27,8 @@ def record_of(command: str, facts: Mapping[str, Any], *, options: Mapping[str, A
         "versions": versions(),
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+    found: dict[str, Any] = json.loads(json.dumps(record, default=str))  # as it will be read from its file
+    return found
 
 
 def write_record(folder: Path, record: Mapping[str, Any]) -> None:

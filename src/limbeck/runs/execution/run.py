@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
-from limbeck.encoders.settings import EncoderSettings, LoadingSettings
+from limbeck.encoders.settings import LayerSettings, LoadingSettings
 from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.settings import FolderSettings, OptionalOutputSettings, RepairedSettings
 from limbeck.settings import options_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="RunResult")
 #: what `open_source` takes
-SOURCE = (LoadingSettings, EncoderSettings, CorpusSettings, TextUnitSettings, BatchSettings, RepairedSettings)
+SOURCE = (LoadingSettings, LayerSettings, CorpusSettings, TextUnitSettings, BatchSettings, RepairedSettings)
 
 
 class Run(Command, Generic[R]):
@@ -33,10 +33,12 @@ class Run(Command, Generic[R]):
     `execute` calls the methods in the order in which they stand here; it alone knows folders, locks, resuming, dry
     runs, signals, the record and figures.
 
-    together    what `join` writes beside the folders of several models
+    together     what `join` writes beside the folders of several models
+    shows_again  whether the command line prints the result of a folder that was complete already
     """
 
     together: ClassVar[tuple[str, ...]] = ()
+    shows_again: ClassVar[bool] = False
 
     output: FolderSettings | OptionalOutputSettings
     engine: EngineSettings = EngineSettings(workers=0)  # of runs whose work is not divided
@@ -100,7 +102,7 @@ class SharedRun(Run[R]):
     """
 
     usual_layers: ClassVar[str | None] = None
-    encoder: EncoderSettings
+    encoder: LayerSettings
     source: TextSource
     folder: RunFolder
     index: Plan

@@ -26,7 +26,7 @@ from limbeck.probing.controls import (
 from limbeck.probing.features import Features, extract, reads_words_alone
 from limbeck.probing.labelled import Labelled
 from limbeck.probing.names import CONTEXT, MAJORITY, RANDOM_LABELS, RANDOM_WEIGHTS, WHOLE
-from limbeck.probing.result import Outcome, Probed, Row, data_rows
+from limbeck.probing.result import Outcome, Row, data_rows
 from limbeck.probing.scoring import score
 from limbeck.probing.settings import ProbeSettings
 from limbeck.probing.spaces import (
@@ -63,8 +63,6 @@ class Probing:
     settings: ProbeSettings
     data: Mapping[str, Any]
     static: StaticVectors | None = None
-    probes_of: str | Path | None = None
-    keep_probes: bool = False
     whole: Features | None = None  # vectors of whole sentences that were read before, at these layers or at more
 
     def __post_init__(self) -> None:
@@ -79,8 +77,8 @@ class Probing:
             "text": self.data.get("fingerprint"),
             "settings": self.settings.as_dict(),
             "static": None if self.static is None else table_fingerprint(self.static.words, self.static.matrix),
-            "probes_of": None if self.probes_of is None else self.probes_fingerprint,
-            "keep_probes": self.keep_probes,
+            "probes_of": None if self.settings.probes is None else self.probes_fingerprint,
+            "keep_probes": self.settings.keep_probes,
         }
 
     @cached_property
@@ -95,12 +93,17 @@ class Probing:
     @cached_property
     def given_probes(self) -> dict[tuple[str, int], Path]:
         """Where the probes of another run are kept, by kind and start."""
-        assert self.probes_of is not None
-        asked = [(probe, seed) for probe in self.settings.probes for seed in self.settings.seeds]
-        found = {(kind, seed): Path(self.probes_of) / "probes" / f"{kind}-{seed}.safetensors" for kind, seed in asked}
+        folder = self.settings.probes
+        assert folder is not None
+        asked: list[tuple[str, int]] = [(probe, seed) for probe in self.settings.probe for seed in self.settings.seeds]
+        found = {(kind, seed): folder / "probes" / f"{kind}-{seed}.safetensors" for kind, seed in asked}
         for path in found.values():
             if not path.is_file():
-                raise InputError(f"{path}: there are no such probes: give --probe and --seeds as in that run.")
+                raise InputError(
+                    f"{path}: there are no such probes: give --probe and --seeds as in that run.",
+                    code="no_probes",
+                    parameter="probes",
+                )
         return found
 
     @cached_property
@@ -131,10 +134,10 @@ class Probing:
         progress: bool = False,
     ) -> None:
         """Nothing tried yet; `run` begins so, and so does who wants some of the spaces alone."""
-        self._state, self._kept = state, kept if self.keep_probes else None
+        self._state, self._kept = state, kept if self.settings.keep_probes else None
         self._workers, self._progress = workers or Workers(), progress
         self.notes: dict[str, str] = {}
-        if self.probes_of is None and self.sizes != self.settings.context_size:
+        if self.settings.probes is None and self.sizes != self.settings.context_size:
             self.notes["context 0"] = NOT_ALONE
         self.outcomes: dict[tuple[str, str, str], list[Outcome]] = {}
 
@@ -145,23 +148,22 @@ class Probing:
         kept: Path | None = None,
         workers: Workers | None = None,
         progress: bool = False,
-    ) -> Probed:
-        """Every space, probe and start. `state` is a folder in which a stopped run finds what it has done."""
+    ) -> dict[str, dict[str, list[Any]]]:
+        """Tables of every space, probe and start. `state` is a folder in which a stopped run finds what it has done."""
         self.begin(state=state, kept=kept, workers=workers, progress=progress)
         others = {"data": data_rows(self.labelled, self.sides)}
         whole = self.extracted(None)
         for space in self.spaces(whole):
             self.probe_space(space, WHOLE)
-        if self.probes_of is None:
+        if self.settings.probes is None:
             others["description_length"] = self.try_controls(whole)
         others["pieces"] = rows_by_pieces(self.outcomes, whole)
         del whole
-        for size in self.sizes if self.probes_of is None else ():
+        for size in self.sizes if self.settings.probes is None else ():
             features = self.extracted(size)
             for space in self.spaces(features, sized=True):
                 self.probe_space(space, str(size))
-        tables = tables_of(self.outcomes, self.labelled, probes=self.settings.probes, sizes=self.sizes, others=others)
-        return Probed(self.encoder.name, tables, self.settings.as_dict(), self.facts())
+        return tables_of(self.outcomes, self.labelled, probes=self.settings.probe, sizes=self.sizes, others=others)
 
     # vectors
 
@@ -193,7 +195,7 @@ class Probing:
         settings, seed = self.settings, self.settings.seeds[0]
         level = replace(self.in_context, sides=np.where(features.found, self.sides, np.int8(-1)))
         yield in_context(features, level)
-        if self.probes_of is not None:
+        if self.settings.probes is not None:
             return
         if "bag" in settings.compare:
             if (bag := model_bag(features, level)) is not None:
@@ -226,7 +228,7 @@ class Probing:
         """Train probes of each kind from each start, or try those of another run, and keep what they say."""
         if space.note:
             self.notes[f"{space.name}, context {context}"] = space.note
-        for probe in self.settings.probes:
+        for probe in self.settings.probe:
             for seed in self.settings.seeds:
                 make = partial(self.tried, space, probe, context, seed, watch_training)
                 made = self.remembered(f"{space.name}-{probe}-{context}-{seed}", make)
@@ -236,7 +238,7 @@ class Probing:
 
     def tried(self, space: Space, probe: str, context: str, seed: int, watch_training: bool) -> State:
         rows = np.flatnonzero((space.level.sides == DEV) | (space.level.sides == TEST))
-        if self.probes_of is not None:
+        if self.settings.probes is not None:
             probes = self.loaded(space, probe, seed)
             curves: State = {}
         else:
@@ -317,19 +319,19 @@ class Probing:
         settings, seed = self.settings, self.settings.seeds[0]
         level = replace(self.in_context, sides=np.where(whole.found, self.sides, np.int8(-1)))
         space = in_context(whole, level)
-        if MAJORITY in settings.controls:
+        if MAJORITY in settings.control:
             for own in (level, self.of_words):
                 self.guess(own)
-        if "random-labels" in settings.controls:
+        if "random-labels" in settings.control:
             mixed = replace(space, name=RANDOM_LABELS, level=random_labels(level, seed=seed))
             self.probe_space(mixed, WHOLE, watch_training=True)
-        if "random-weights" in settings.controls:
+        if "random-weights" in settings.control:
             untrained = with_random_weights(self.encoder, seed=seed)
             drawn = in_context(self.extracted(None, untrained), level)
             self.probe_space(replace(drawn, name=RANDOM_WEIGHTS), WHOLE)
-        if "description-length" not in settings.controls:
+        if "description-length" not in settings.control:
             return []
-        return [row for probe in settings.probes for row in self.described(space, probe)]
+        return [row for probe in settings.probe for row in self.described(space, probe)]
 
     def guess(self, level: Level) -> None:
         """The class that most have, for all."""
@@ -376,6 +378,31 @@ class Probing:
 
     # what was read
 
+    def describe(self) -> list[str]:
+        """What will be probed, in a few lines."""
+        from limbeck.runs.measuring.sums import size
+
+        counts = "; ".join(
+            f"{name} {one['words']:,} words, {one['combinations']:,} combinations, {one['contexts']:,} contexts"
+            for name, one in self.facts_of_sides().items()
+        )
+        labelled, layers = self.labelled, len(self.encoder.layers)
+        lines = [f"{len(labelled.classes)} classes: {counts}"]
+        if labelled.left_out:
+            reasons = ", ".join(f"{reason} {number:,}" for reason, number in labelled.left_out.items())
+            lines.append(f"left out: {reasons}")
+        lines.append(f"words by {labelled.words_by}")
+        lines += one_sided(labelled, self.sides)
+        lines += [f"{what}: {note}" for what, note in self.notes.items()]
+        trained = ""
+        if self.settings.probes is None:
+            starts, epochs = len(self.settings.seeds), self.settings.training("mlp").epochs
+            trained = f", trained together, from {starts} start{'s' * (starts > 1)} of {epochs} epochs"
+        vectors = size(len(labelled) * layers * self.encoder.dim * 4)
+        probes = layers * len(labelled.classes)
+        lines.append(f"{probes:,} probes at {layers} layer{'s' * (layers > 1)}{trained}; {vectors} of vectors")
+        return lines
+
     def facts_of_sides(self) -> dict[str, dict[str, int]]:
         """How many words, combinations and contexts are on each side."""
         return {
@@ -388,7 +415,7 @@ class Probing:
         }
 
     def facts(self) -> dict[str, Any]:
-        trained = self.settings.probes if self.probes_of is None else ()
+        trained = self.settings.probe if self.settings.probes is None else ()
         return {
             "classes": list(self.labelled.classes),
             "words_by": self.labelled.words_by,
@@ -398,7 +425,7 @@ class Probing:
             "one_sided": one_sided(self.labelled, self.sides),
             "training": {probe: vars(self.settings.training(probe)) for probe in trained},
             "imbalance": "no class is weighted and no row left out; data.csv has each class' share of the contexts",
-            "probes_of": None if self.probes_of is None else str(self.probes_of),
+            "probes_of": None if self.settings.probes is None else str(self.settings.probes),
             "data": dict(self.data),
         }
 
