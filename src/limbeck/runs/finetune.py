@@ -286,7 +286,7 @@ class FinetuneResult(RunResult):
 
         files = {name: folder / f"{name}.csv" for name in TABLES}
         tables = {
-            name: read_table(file, text=TEXT_COLUMNS, missing=float("nan"))
+            name: read_table(file, text=TEXT_COLUMNS, missing=math.nan)
             for name, file in files.items()
             if file.is_file()
         }
