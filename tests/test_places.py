@@ -451,7 +451,7 @@ def test_what_cannot_be_written_is_found_before_the_pass(
     Path("loop").symlink_to("loop")
     os.mkfifo("pipe")
     vectors("a").save("v.txt")
-    for place in ("limbeck.vectors.formats.read", "limbeck.reporting.differences.compare"):  # dear
+    for place in ("limbeck.vectors.formats.read", "limbeck.reporting.differences.differences_between"):  # dear
         monkeypatch.setattr(place, lambda *_, **__: pytest.fail("it was begun"))
     before = sorted(os.listdir("."))
     target = {"not UTF-8": os.fsdecode(b"bad\xff"), "loop": "loop", "below a loop": "loop/x", "pipe": "pipe"}[kind]

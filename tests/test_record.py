@@ -13,7 +13,6 @@ import pytest
 import limbeck as lb
 from limbeck.errors import LimbeckError
 from limbeck.record import read_record
-from limbeck.reporting.differences import compare
 from limbeck.reporting.page import report
 from limbeck.reporting.page.folders import find_folders
 from limbeck.reporting.read import read_run
@@ -59,8 +58,8 @@ def explored(folder: Path) -> None:
 def readers(one: Path, two: Path, out: Path) -> dict[str, Callable[[], object]]:
     return {
         "serve": lambda: explored(one),
-        "compare": lambda: compare(one, two, draws=9).sentences(),
-        "compare the other way": lambda: compare(two, one, draws=9).sentences(),
+        "compare": lambda: lb.compare(one, two, draws=9).sentences(),
+        "compare the other way": lambda: lb.compare(two, one, draws=9).sentences(),
         "figures": lambda: read_run(one),
         "folders": lambda: find_folders([one]),
         "merge": lambda: lb.merge(one, two, out=out, existing="replace", figures=False),

@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 
 #: public name -> (module, attribute); an empty attribute means the module itself
 _PUBLIC: dict[str, tuple[str, str]] = {
+    "CompareResult": ("limbeck.runs.compare", "CompareResult"),
+    "CompareSettings": ("limbeck.runs.compare", "CompareSettings"),
     "Corpus": ("limbeck.corpus", "Corpus"),
     "EncodeResult": ("limbeck.runs.encode", "EncodeResult"),
     "FinetuneResult": ("limbeck.runs.finetune", "FinetuneResult"),
@@ -23,7 +25,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "StaticVectors": ("limbeck.vectors", "StaticVectors"),
     "accumulators": ("limbeck.accumulators", ""),
     "analysis": ("limbeck.analysis", ""),
-    "compare": ("limbeck.reporting.differences", "compare"),
+    "compare": ("limbeck.runs.compare", "compare"),
     "distillation": ("limbeck.distillation", ""),
     "EvaluateResult": ("limbeck.runs.evaluate", "EvaluateResult"),
     "encode": ("limbeck.runs.encode", "encode"),

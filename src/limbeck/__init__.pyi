@@ -17,7 +17,8 @@ from limbeck import testing as testing
 from limbeck.cli.run import run_plan as run_plan
 from limbeck.corpus import Corpus as Corpus
 from limbeck.encoders import load_encoder as load_encoder
-from limbeck.reporting.differences import compare as compare
+from limbeck.runs.compare import CompareResult as CompareResult
+from limbeck.runs.compare import CompareSettings as CompareSettings
 from limbeck.runs.encode import EncodeResult as EncodeResult
 from limbeck.runs.evaluate import EvaluateResult as EvaluateResult
 from limbeck.runs.finetune import FinetuneResult as FinetuneResult
@@ -29,6 +30,17 @@ from limbeck.vectors import OccurrenceVectors as OccurrenceVectors
 from limbeck.vectors import StaticVectors as StaticVectors
 
 __version__: str
+
+def compare(
+    a: str | Path | MeasureResult,
+    b: str | Path | MeasureResult,
+    *,
+    layers: str | None = ...,
+    draws: int = ...,
+    seed: int = ...,
+    out: str | Path | None = ...,
+    existing: Literal["fail", "replace"] = ...,
+) -> CompareResult: ...
 
 def encode(
     model: Any,

@@ -167,8 +167,9 @@ def test_layers_are_matched(a: list[str], b: list[str], pairs: list[str]) -> Non
 
 
 def test_layers_that_cannot_be_matched() -> None:
-    with pytest.raises(UsageError, match="layers A:B"):
+    with pytest.raises(UsageError) as caught:
         match_layers(["letters", "words"], ["0", "1"])
+    assert (caught.value.code, caught.value.parameter) == ("unlike_layers", "layers")
     assert layer_pairs("letters:0, words:1", ["letters", "words"], ["0", "1"]) == [("letters", "0"), ("words", "1")]
     with pytest.raises(UsageError, match=r"\(0, 1\), got '7'"):
         layer_pairs("letters:7", ["letters"], ["0", "1"])
@@ -196,6 +197,35 @@ def test_in_the_terminal_and_in_files(
     printed = json.loads(capsys.readouterr().out)
     assert printed["command"] == "compare"
     assert printed["rows"] == facts["rows"]
+
+
+def test_python_writes_what_the_command_line_writes_and_reads_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made_run(Path("a"), name="one", layers=["0", "1", "2"], shift=0.0)
+    made_run(Path("b"), name="two", layers=["0", "1"], shift=0.05, seed=1)
+    found = lb.compare("a", "b", layers="2:1, 0", draws=200, seed=3, out="python")
+    assert main(["compare", "a", "--draws", "200", "b", "--layers", "2:1, 0", "--seed=3", "--out", "typed"]) == 0
+    for name in ("compare.csv", "compare.json"):
+        assert Path("python", name).read_bytes() == Path("typed", name).read_bytes()
+    records = [json.loads(Path(folder, "run.json").read_text()) for folder in ("python", "typed")]
+    for record in records:
+        del record["seconds"], record["written"]
+    assert records[0] == records[1]
+    assert records[0]["options"] == {"layers": "2:1, 0", "draws": 200, "seed": 3}
+    assert {path.name for path in Path("python").iterdir()} >= {"report.html", "run.json"}
+    again = lb.CompareResult.load("python")
+    assert (again.kind, again.a, again.b, again.notes) == (found.kind, found.a, found.b, found.notes)
+    assert (again.movers, again.record["runs"]) == (found.movers, ["a", "b"])
+    np.testing.assert_equal(again.rows, found.rows)  # NaN and None where they were
+    assert again.sentences() == found.sentences()
+    with pytest.raises(UsageError) as caught:
+        lb.compare("a", "b", out="python", existing="resume")
+    assert (caught.value.code, caught.value.parameter) == ("unknown_choice", "existing")
+    capsys.readouterr()
+    assert main(["compare", "a", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["status"] == 2
 
 
 @pytest.mark.parametrize(

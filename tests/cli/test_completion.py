@@ -90,6 +90,7 @@ def test_files_only_where_one_will_do() -> None:
     assert files("measure", "--out", "")
     assert files("run", "")
     assert files("compare", "a", "")
+    assert names("compare", "--existing", "") == ["fail", "replace"]
     assert files("distill", "--repair", "")
     assert not files("compare", "a", "b", "")
     assert not files("measure", "--existing", "")

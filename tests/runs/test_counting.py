@@ -13,7 +13,6 @@ import tiny_models
 
 import limbeck as lb
 from limbeck.encoders.huggingface import HuggingFaceEncoder
-from limbeck.reporting.differences import compare
 from limbeck.reporting.page.folders import Folder
 from limbeck.reporting.page.sections.words import read_followed
 from limbeck.reporting.serving.words import WordTable
@@ -77,7 +76,7 @@ def test_measure_compare_and_report_tell_the_same_numbers(run: tuple[Path, lb.Me
     for place, key in enumerate(zip(told["measure"], told["layer"], strict=True)):
         rows[key] = {name: told[name][place] for name in ("value", "n")}
     wanted = len(expected(3))
-    compared = [row for row in compare(folder, folder).rows if row["part"] == "value" and row["measure"] in MEASURES]
+    compared = [row for row in lb.compare(folder, folder).rows if row["part"] == "value" and row["measure"] in MEASURES]
     assert len(compared) == len(MEASURES) * len(measured.layers)
     for row in compared:
         own = rows[row["measure"], row["layer_a"]]

@@ -136,5 +136,6 @@ def test_results_are_compared_as_their_folders_are(tmp_path):
     for name in ("a", "b", "difference", "low", "high", "p", "n"):
         one, other = ([row[name] for row in found.rows] for found in (of_results, of_folders))
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
-    with pytest.raises(UsageError, match="Run folders"):
+    with pytest.raises(UsageError, match="Run folders") as caught:
         lb.compare(runs[0], 3)
+    assert (caught.value.code, caught.value.parameter) == ("wrong_type", "b")

@@ -34,3 +34,5 @@ assert_type(lb.probe("mini-bert", control="none", probe=("mlp", "linear"), conte
 lb.probe("mini-bert", "sample", units="pieces")  # type: ignore[call-arg]
 assert_type(lb.finetune("mini-bert", "sst2", "data", max_length=64), lb.FinetuneResult)
 lb.finetune("mini-bert", "sst2", "data", dtype="float16")  # type: ignore[call-arg]
+assert_type(lb.compare("runs/a", "runs/b", draws=300, out="compared"), lb.CompareResult)
+lb.compare("runs/a", "runs/b", existing="resume")  # type: ignore[arg-type]

@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 from limbeck import __version__
 from limbeck.cli import (
     analyze,
-    compare,
     distill,
     plan,
     reproduce,
@@ -41,7 +40,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (distill, analyze, plan, run, compare, reproduce)
+COMMANDS = (distill, analyze, plan, run, reproduce)
 
 EPILOG = """\
 examples:
@@ -176,8 +175,6 @@ def _refused(typed: Sequence[str]) -> int:
 
 def _writes(options: argparse.Namespace) -> bool:
     """Whether the result is in files, so that with --quiet nothing need be printed."""
-    if options.command == "compare":
-        return options.out is not None
     return not getattr(options, "dry_run", False)
 
 

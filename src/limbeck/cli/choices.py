@@ -77,8 +77,6 @@ OPTIONS: dict[str, Names] = {
 OF_COMMAND: dict[tuple[str, str], Names] = {
     ("analyze", "--method"): Names(REPAIRS, between="+"),
     ("analyze", "--metric"): Names(("euclidean", "cosine")),
-    ("compare", "--existing"): FAIL_OR_REPLACE,
-    ("compare", "--layers"): Names(()),
     ("distill", "--case"): Names(("auto", "keep", "lower")),
     ("distill", "--keep"): Names(("float32", "float16", "int8")),
     ("distill", "--method"): Names(DISTILLATIONS, between=","),

@@ -162,7 +162,7 @@ ORDER = (
     "compare", "reproduce", "report", "serve", "convert", "models", "demo", "doctor", "completion",
 )  # fmt: skip
 #: commands with a run folder that are read off their settings
-FROM_SETTINGS = ("encode", "evaluate", "finetune", "measure", "merge", "probe", "repair")
+FROM_SETTINGS = ("compare", "encode", "evaluate", "finetune", "measure", "merge", "probe", "repair")
 _registered: dict[str, type[Command]] = {}
 
 

@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError, UsageError
-from limbeck.evaluation.significance import ALPHA, DRAWS, holm
-from limbeck.parameters import takes
 from limbeck.record import read_record
-from limbeck.shown import Tabular
-from limbeck.sketch import Curves
 from limbeck.vectors.damaged import told_as_damage
 
 Row = dict[str, Any]
@@ -26,7 +22,7 @@ KINDS = ("measure", "evaluate")
 
 
 @dataclass(frozen=True)
-class Compared(Tabular):
+class Differences:
     """Two runs laid side by side.
 
     kind    of both runs: "measure" or "evaluate"
@@ -49,30 +45,6 @@ class Compared(Tabular):
         """The rows whose difference is real."""
         return [row for row in self.rows if row["real"]]
 
-    def columns(self) -> dict[str, list[Any]]:
-        """The table, as compare.csv has it."""
-        return {name: [row[name] for row in self.rows] for name in COLUMNS}
-
-    def head(self, rows: int) -> tuple[dict[str, list[Any]], int]:
-        """What fits a notebook: the numbers, without how they were tested."""
-        columns = self.columns()
-        kept = [name for name in columns if name not in ("p", "share", "test", "draws")]
-        if columns["layer_a"] == columns["layer_b"]:
-            kept.remove("layer_b")
-        named = {"layer_a": "layer"} if "layer_b" not in kept else {}
-        return {named.get(name, name): columns[name][:rows] for name in kept}, len(self.rows)
-
-    def title(self) -> str:
-        return f"{self.b} beside {self.a}"
-
-    def curves(self) -> Curves | None:
-        """Of measure: both runs' self-similarity, less anisotropy, at the layers compared."""
-        rows = [row for row in self.rows if (row["measure"], row["part"]) == ("self_similarity", "adjusted")]
-        if len(rows) < 2:
-            return None
-        lines = {self.a: [row["a"] for row in rows], self.b: [row["b"] for row in rows]}
-        return Curves([row["layer_a"] for row in rows], lines, up="self-similarity less anisotropy")
-
     def sentences(self) -> list[str]:
         """What came out, in plain words: a sentence a measure or task, then the notes."""
         groups: dict[tuple[str, str], list[Row]] = {}
@@ -92,11 +64,10 @@ class Compared(Tabular):
         return [f"No difference in {count}, since a side has no number there: {', '.join(named)}."]
 
 
-@takes()
-def compare(a: Any, b: Any, *, layers: str | None = None, draws: int = DRAWS, seed: int = 0) -> Compared:
-    """Which differences between two runs are real: run folders, or results of `limbeck.measure`.
+def differences_between(a: Any, b: Any, *, layers: str | None, draws: int, seed: int) -> Differences:
+    """Which differences between two runs are real: paths of run folders, or results of `limbeck.measure`.
 
-    Runs of `limbeck measure` are paired over the words that both follow, layer by layer; runs of `limbeck evaluate`
+    Runs of `limbeck measure` are paired over the words that both track, layer by layer; runs of `limbeck evaluate`
     over the items (pairs, questions) that both were scored on, task by task. p comes from a paired test and is
     adjusted for the number of all tests (Holm).
 
@@ -106,29 +77,23 @@ def compare(a: Any, b: Any, *, layers: str | None = None, draws: int = DRAWS, se
     from limbeck.reporting.item_differences import compare_scores
     from limbeck.reporting.word_differences import compare_words
 
-    for run in (a, b):
-        if not isinstance(run, str | Path) and not is_measured(run):
-            raise UsageError(
-                "Run folders, or results of limbeck.measure, are compared (scores by limbeck.evaluation.compare); got "
-                f"{type(run).__name__}."
-            )
-    first, second = (run if is_measured(run) else Path(run) for run in (a, b))
-    kinds = ["measure" if is_measured(run) else kind_of(run) for run in (first, second)]
+    kinds = [kind_of(run) if isinstance(run, Path) else "measure" for run in (a, b)]
     if kinds[0] != kinds[1]:
         raise UsageError(
-            f"Two runs of one command are compared, got {kinds[0]} ({first}) and {kinds[1]} ({second}): give two alike."
+            f"Two runs of one command are compared, got {kinds[0]} ({a}) and {kinds[1]} ({b}): give two alike.",
+            code="unlike_runs",
+            parameter="b",
         )
-    with told_as_damage(f"{first} and {second}", f"runs of {kinds[0]}", "make the runs again"):
+    with told_as_damage(f"{a} and {b}", f"runs of {kinds[0]}", "make the runs again"):
         if kinds[0] == "measure":
-            return compare_words(first, second, layers=layers, draws=draws, seed=seed)
+            return compare_words(a, b, layers=layers, draws=draws, seed=seed)
         if layers is not None:
-            raise UsageError("--layers is about runs of measure; these are of evaluate, whose columns have theirs.")
-        return compare_scores(first, second, draws=draws, seed=seed)
-
-
-def is_measured(run: Any) -> bool:
-    """Whether this is a result of `limbeck.measure`, which stands above this module."""
-    return not isinstance(run, str | Path) and hasattr(run, "record") and hasattr(run, "tables")
+            raise UsageError(
+                "--layers applies only to runs of measure; these are of evaluate, whose columns have their layers.",
+                code="no_effect",
+                parameter="layers",
+            )
+        return compare_scores(a, b, draws=draws, seed=seed)
 
 
 def account_of(folder: Path, *, done: str = "compared") -> dict[str, Any]:
@@ -140,7 +105,9 @@ def account_of(folder: Path, *, done: str = "compared") -> dict[str, Any]:
             hint = f"it holds several runs: {', '.join(str(folder / name) for name in inner[:4])}"
         else:
             hint = f"measure it first: limbeck measure --model {folder} --corpus TEXT --out DIR"
-        raise InputError(f"{folder}: a folder of a finished run is {done}; no run.json is there: {hint}.")
+        raise InputError(
+            f"{folder}: a folder of a finished run is {done}; no run.json is there: {hint}.", code="no_run"
+        )
     return read_record(path)
 
 
@@ -150,13 +117,16 @@ def kind_of(folder: Path) -> str:
     if kind not in KINDS:
         raise UsageError(
             f"Runs of measure or evaluate are compared; {folder} is one of {kind or 'an unknown command'}: "
-            "measure or evaluate what it is about."
+            "measure or evaluate what it is about.",
+            code="not_comparable",
         )
     return kind
 
 
 def judged(rows: list[Row]) -> list[Row]:
     """The same rows with `p_holm` and `real`, over all that have a p. What has no difference has no p either."""
+    from limbeck.evaluation.significance import ALPHA, holm  # numpy loads with it
+
     for row in rows:
         if not math.isfinite(row["difference"]):
             row["low"] = row["high"] = row["p"] = math.nan
@@ -166,7 +136,7 @@ def judged(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def _sentence(found: Compared, rows: Sequence[Row]) -> str:
+def _sentence(found: Differences, rows: Sequence[Row]) -> str:
     """Of the rows of one measure and part, or of one task."""
     measure, part = rows[0]["measure"], rows[0]["part"]
     named = f"{measure.replace('_', ' ')}{' less its baseline' if part == 'adjusted' else ''}"
@@ -189,7 +159,7 @@ def _sentence(found: Compared, rows: Sequence[Row]) -> str:
     return f"{named}: {found.b} is {how}; it differs most at layer {layer} ({_change(most)}, {_share(most)})."
 
 
-def _of_scores(found: Compared, row: Row, named: str) -> str:
+def _of_scores(found: Differences, row: Row, named: str) -> str:
     if not row["real"]:
         return f"{named}: no real difference ({_change(row)}, p (Holm) {_p(row['p_holm'])}, n {row['n']:,})."
     how = "higher" if row["difference"] > 0 else "lower"

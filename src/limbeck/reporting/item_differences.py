@@ -16,13 +16,13 @@ from limbeck.evaluation.items import COLUMNS
 from limbeck.evaluation.score import Estimate, Score
 from limbeck.evaluation.significance import draws_for
 from limbeck.extras import need
-from limbeck.reporting.differences import Compared, Row, account_of, judged
+from limbeck.reporting.differences import Differences, Row, account_of, judged
 
 UNKNOWN = Estimate(math.nan, math.nan, math.nan, 0, 0, math.nan)
 
 
-def compare_scores(a: Path, b: Path, *, draws: int, seed: int = 0) -> Compared:
-    """See `limbeck.reporting.differences.compare`."""
+def compare_scores(a: Path, b: Path, *, draws: int, seed: int) -> Differences:
+    """See `limbeck.reporting.differences.differences_between`."""
     (names_a, first), (names_b, second) = read_scores(a), read_scores(b)
     columns = match_columns(names_a, names_b, [target for _, target in first], [target for _, target in second])
     pairs = [
@@ -33,13 +33,14 @@ def compare_scores(a: Path, b: Path, *, draws: int, seed: int = 0) -> Compared:
     if not pairs:
         raise UsageError(
             f"Two runs are compared on tasks that both have; {a} has {_told(first)} and {b} has {_told(second)}: "
-            "evaluate both on the same."
+            "evaluate both on the same.",
+            code="no_common_task",
         )
     draws = draws_for(len(pairs), draws)
     rows = [_row(one, other, draws=draws, seed=seed) for one, other in pairs]
     called = (names_a[0], names_b[0]) if len(names_a) == len(names_b) == 1 else (str(a), str(b))
     called = called if called[0] != called[1] else (str(a), str(b))
-    return Compared("evaluate", *called, rows=judged(rows), notes=tuple(_notes(pairs)))
+    return Differences("evaluate", *called, rows=judged(rows), notes=tuple(_notes(pairs)))
 
 
 def read_scores(folder: Path) -> tuple[list[str], dict[tuple[str, str], Score | ItemScore]]:
@@ -52,7 +53,8 @@ def read_scores(folder: Path) -> tuple[list[str], dict[tuple[str, str], Score | 
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path}: scores are paired item by item, and this file has them; it is not there or not whole "
-            f"({type(error).__name__}): evaluate again (classification has no items)."
+            f"({type(error).__name__}): evaluate again (classification has no items).",
+            code="no_items",
         ) from error
     cells = {name: np.array(values, dtype=object) for name, values in table.items()}
     found: dict[tuple[str, str], Score | ItemScore] = {}
@@ -115,7 +117,9 @@ def _row(a: Score | ItemScore, b: Score | ItemScore, *, draws: int, seed: int) -
     elif isinstance(a, ItemScore) and isinstance(b, ItemScore):
         found = compare_items(b, a, draws=draws, seed=seed)
     else:
-        raise UsageError(f"Two scores of one kind are compared, got two of {a.task}: evaluate both alike.")
+        raise UsageError(
+            f"Two scores of one kind are compared, got two of {a.task}: evaluate both alike.", code="unlike_scores"
+        )
     sides = _values(a, b)
     return {
         "measure": a.task,

@@ -16,7 +16,7 @@ from limbeck.errors import InputError, UsageError
 from limbeck.evaluation.paired import FEWEST, paired_means
 from limbeck.evaluation.significance import draws_for
 from limbeck.extras import need
-from limbeck.reporting.differences import Compared, Row, account_of, judged
+from limbeck.reporting.differences import Differences, Row, account_of, judged
 from limbeck.reporting.read import AGAIN, TABLE
 from limbeck.tables import Columns, read_csv
 
@@ -54,8 +54,8 @@ class Measurements:
     whole: Mapping[str, Mapping[str, Row]]
 
 
-def compare_words(a: Any, b: Any, *, layers: str | None = None, draws: int, seed: int = 0) -> Compared:
-    """See `limbeck.reporting.differences.compare`."""
+def compare_words(a: Any, b: Any, *, layers: str | None, draws: int, seed: int) -> Differences:
+    """See `limbeck.reporting.differences.differences_between`."""
     first, second = measurements_of(a), measurements_of(b)
     names = (first.name, second.name)
     if first.name == second.name:
@@ -67,7 +67,8 @@ def compare_words(a: Any, b: Any, *, layers: str | None = None, draws: int, seed
     if len(shared) < FEWEST:
         raise InputError(
             f"{names[0]} and {names[1]}: at least {FEWEST} words must be followed in both to be paired, {len(shared)} "
-            "are: measure both on the same text, with the same --units."
+            "are: measure both on the same text, with the same --units.",
+            code="too_few_words",
         )
     places = [_places(run.words, shared) for run in (first, second)]
     wanted = [(measure, part) for measure in WORD_MEASURES for part in ("value", "adjusted")]
@@ -87,7 +88,7 @@ def compare_words(a: Any, b: Any, *, layers: str | None = None, draws: int, seed
         run.values["self_similarity"]["adjusted"][which][:, place].mean(axis=0)
         for run, which, place in zip((first, second), at, places, strict=True)
     ]
-    return Compared(
+    return Differences(
         "measure",
         *names,
         rows=judged(rows),
@@ -124,9 +125,13 @@ def read_measurements(folder: Path) -> Measurements:
         words = parquet.read_table(folder / "words.parquet", columns=["word", "layer", *WORD_COLUMNS]).to_pydict()
     except (OSError, IndexError, ValueError) as error:
         told = " ".join(str(error).split())[:100]
-        raise InputError(f"{folder}: layers.csv and words.parquet must be there and whole; {told}: {AGAIN}.") from error
+        raise InputError(
+            f"{folder}: layers.csv and words.parquet must be there and whole; {told}: {AGAIN}.", code="damaged"
+        ) from error
     if words["layer"][: len(layers)] != list(layers):  # a word's layers stand together, in this order
-        raise InputError(f"{folder}: words.parquet must have the layers of run.json, word by word: {AGAIN}.")
+        raise InputError(
+            f"{folder}: words.parquet must have the layers of run.json, word by word: {AGAIN}.", code="damaged"
+        )
     return _measurements(folder, account, table, words)
 
 
@@ -177,7 +182,9 @@ def match_layers(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, str]]:
         if not table:
             raise UsageError(
                 f"The layers {', '.join(a)} and {', '.join(b)} cannot be matched by name or depth: say which go "
-                "together, --layers A:B,A:B."
+                "together, --layers A:B,A:B.",
+                code="unlike_layers",
+                parameter="layers",
             )
         return table
     depths = [{layer: int(layer) / max(max(map(int, layers)), 1) for layer in layers} for layers in numbered]
@@ -197,7 +204,11 @@ def layer_pairs(text: str, a: Sequence[str], b: Sequence[str]) -> list[tuple[str
         pair = (one, other or one)
         for layer, known in zip(pair, (a, b), strict=True):
             if layer not in known:
-                raise UsageError(f"--layers must name layers of the runs ({', '.join(known)}), got {layer!r}.")
+                raise UsageError(
+                    f"--layers must name layers of the runs ({', '.join(known)}), got {layer!r}.",
+                    code="no_such_layer",
+                    parameter="layers",
+                )
         pairs.append(pair)
     return pairs
 

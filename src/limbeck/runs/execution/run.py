@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import LayerSettings, LoadingSettings
 from limbeck.runs.execution.command import Command
-from limbeck.runs.execution.settings import FolderSettings, OptionalOutputSettings, RepairedSettings
+from limbeck.runs.execution.settings import FolderSettings, OptionalFolderSettings, RepairedSettings
 from limbeck.settings import options_of
 from limbeck.stream.settings import BatchSettings, EngineSettings
 
@@ -40,7 +40,7 @@ class Run(Command, Generic[R]):
     together: ClassVar[tuple[str, ...]] = ()
     shows_again: ClassVar[bool] = False
 
-    output: FolderSettings | OptionalOutputSettings
+    output: FolderSettings | OptionalFolderSettings
     engine: EngineSettings = EngineSettings(workers=0)  # of runs whose work is not divided
 
     @property
@@ -78,9 +78,8 @@ class Run(Command, Generic[R]):
     def compute(self, context: RunContext) -> R:
         """Everything; resumed from `context.checkpoint` where an earlier try has left something there."""
 
-    @abstractmethod
     def check_complete(self, folder: RunFolder) -> None:
-        """Refuse a finished folder that was made of something else."""
+        """Refuse a finished folder that was made of something else; only of runs that can be resumed."""
 
     @abstractmethod
     def load(self, folder: Path) -> R:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.errors import UsageError
@@ -123,10 +123,11 @@ class SeparateTextSettings(Settings, group="a part of a text, for `limbeck merge
 
 
 @dataclass(frozen=True)
-class OptionalOutputSettings(Settings, group="output"):
+class OptionalFolderSettings(Settings, group="output"):
     """Where the result goes, if it is to be kept; a run that is stopped begins anew."""
 
-    dry_run: ClassVar[bool] = False
+    figures = False  # of runs that draw none
+    dry_run = False  # of runs that are soon done
 
     out: Path | None = option(
         None, common=True, recorded=False, metavar="DIR", files=True, help="folder to write; it must be new"
@@ -134,6 +135,12 @@ class OptionalOutputSettings(Settings, group="output"):
     existing: Literal["fail", "replace"] = option(
         "fail", recorded=False, metavar="HOW", help="if DIR exists: fail (default), or replace it"
     )
+
+
+@dataclass(frozen=True)
+class OptionalOutputSettings(OptionalFolderSettings):
+    """Where the result and its figures go, if they are to be kept."""
+
     figures: bool = option(True, recorded=False, help="do not draw figures")
 
 
