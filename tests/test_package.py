@@ -25,7 +25,8 @@ print("heavy:", *heavy)
     [
         "import limbeck\ndir(limbeck)",
         "from limbeck.cli import main\n"
-        "for c in ([], *([c] for c in 'compare measure evaluate encode finetune probe repair merge'.split())):\n"
+        "names = 'analyze compare measure evaluate encode finetune probe repair merge'\n"
+        "for c in ([], *([c] for c in names.split())):\n"
         "    try: main([*c, '--help'])\n    except SystemExit as e: assert not e.code",
     ],
     ids=["import", "help"],

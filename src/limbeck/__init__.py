@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 #: public name -> (module, attribute); an empty attribute means the module itself
 _PUBLIC: dict[str, tuple[str, str]] = {
+    "AnalyzeResult": ("limbeck.runs.analyze", "AnalyzeResult"),
     "CompareResult": ("limbeck.runs.compare", "CompareResult"),
     "CompareSettings": ("limbeck.runs.compare", "CompareSettings"),
     "Corpus": ("limbeck.corpus", "Corpus"),
@@ -25,6 +26,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "StaticVectors": ("limbeck.vectors", "StaticVectors"),
     "accumulators": ("limbeck.accumulators", ""),
     "analysis": ("limbeck.analysis", ""),
+    "analyze": ("limbeck.runs.analyze", "analyze"),
     "compare": ("limbeck.runs.compare", "compare"),
     "distillation": ("limbeck.distillation", ""),
     "EvaluateResult": ("limbeck.runs.evaluate", "EvaluateResult"),

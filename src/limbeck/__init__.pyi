@@ -17,6 +17,7 @@ from limbeck import testing as testing
 from limbeck.cli.run import run_plan as run_plan
 from limbeck.corpus import Corpus as Corpus
 from limbeck.encoders import load_encoder as load_encoder
+from limbeck.runs.analyze import AnalyzeResult as AnalyzeResult
 from limbeck.runs.compare import CompareResult as CompareResult
 from limbeck.runs.compare import CompareSettings as CompareSettings
 from limbeck.runs.encode import EncodeResult as EncodeResult
@@ -30,6 +31,56 @@ from limbeck.vectors import OccurrenceVectors as OccurrenceVectors
 from limbeck.vectors import StaticVectors as StaticVectors
 
 __version__: str
+
+def analyze(
+    what: str,
+    model: Any = ...,
+    corpus: Any = ...,
+    *,
+    progress: bool = ...,
+    out: str | Path | None = ...,
+    existing: Literal["fail", "resume", "replace"] = ...,
+    figures: bool = ...,
+    neighbors: int = ...,
+    metric: Literal["euclidean", "cosine"] = ...,
+    method: Any = ...,
+    repair: Any = ...,
+    transductive: bool = ...,
+    points: int = ...,
+    seed: int = ...,
+    data: Any = ...,
+    tokens: Sequence[str] = ...,
+    groups: int = ...,
+    group_size: int = ...,
+    min_occurrences: int = ...,
+    max_occurrences: int = ...,
+    count_in: Any = ...,
+    clusters: int | None = ...,
+    revision: str | None = ...,
+    device: str | None = ...,
+    trust_remote_code: bool = ...,
+    dtype: Literal["float32", "bfloat16", "float16"] | None = ...,
+    layers: Any = ...,
+    pooling: Literal["mean", "first", "last", "sum", "max", "min"] | None = ...,
+    window: int | None = ...,
+    keep_first: bool = ...,
+    stack: Literal["encoder", "decoder"] | None = ...,
+    units: Literal["words", "pieces", "characters"] | None = ...,
+    context: int | None = ...,
+    targets: Any = ...,
+    special: bool = ...,
+    vectors: Any = ...,
+    encoding: str = ...,
+    lowercase: bool = ...,
+    format: Literal["auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse"] = ...,
+    paragraphs: Literal["lines", "blocks"] = ...,
+    columns: Any = ...,
+    cells: Literal["sentence", "prose"] = ...,
+    language: str = ...,
+    text_unit: Literal["sentence", "paragraph", "document"] = ...,
+    batch_tokens: int | None = ...,
+    workers: int | None = ...,
+) -> AnalyzeResult: ...
 
 def compare(
     a: str | Path | MeasureResult,

@@ -8,8 +8,8 @@ import numpy as np
 import planted
 import pytest
 
-from limbeck.analysis import Method, Settings, clusters, clusters_of
-from limbeck.analysis.clusters import cluster_claims, english_stop_words, first_component, typical
+from limbeck.analysis import AnalysisSettings, clusters, clusters_of
+from limbeck.analysis.clustering import cluster_claims, english_stop_words, first_component, typical
 from limbeck.analysis.spaces import Space
 from limbeck.corpus import Corpus
 from limbeck.encoders import FunctionEncoder
@@ -151,10 +151,10 @@ def test_fewer_clusters_than_were_asked_for_are_told():
         return [np.stack([planted.numbers(word if word.isalpha() else "old", 6) for word in t.words]) for t in texts]
 
     source = TextSource(corpus, FunctionEncoder(encode, name="made"))
-    found = clusters_of(source, k=8, settings=Settings(methods=(Method("center"),)))
+    found = clusters_of(source, k=8, settings=AnalysisSettings(method="center"))
     assert [row["clusters"] for row in found.rows("directions")] == [3, 3]
     assert [note for note in found.notes if "baseline: 3 clusters instead of 8" in note]
-    enough = clusters_of(source, k=3, settings=Settings(methods=(Method("center"),)))
+    enough = clusters_of(source, k=3, settings=AnalysisSettings(method="center"))
     assert not enough.notes
 
 
@@ -164,7 +164,7 @@ def test_clusters_of_a_text():
         Corpus.from_sentences([[f"w{at}", *sentence] for at, sentence in enumerate(words)]),
         FunctionEncoder(planted.by_word_and_context(), name="made"),
     )
-    settings = Settings(methods=(Method("center"),))
+    settings = AnalysisSettings(method="center")
     found = clusters_of(source, k=6, settings=settings)
     rows = found.rows("clusters")
     assert {row["space"] for row in rows} == {"baseline", "center"}

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
-from limbeck.analysis import Method, Settings, fit_spaces, frequency, frequency_of
-from limbeck.analysis.frequency import UNCOUNTED, bands_of, frequency_claims, r_squared
+from limbeck.analysis import AnalysisSettings, Method, fit_spaces, frequency, frequency_of
+from limbeck.analysis.frequencies import UNCOUNTED, bands_of, frequency_claims, r_squared
 from limbeck.analysis.neighbors import nearest
 from limbeck.analysis.spaces import Space
 from limbeck.corpus import Corpus
@@ -151,7 +151,7 @@ def sentences(seed: int = 0):
 def test_counts_are_those_of_the_text():
     text = sentences()
     source = TextSource(Corpus.from_sentences(text), FunctionEncoder(planted.by_word_and_context(), name="made"))
-    found = frequency_of(source, settings=Settings(methods=(Method("center"),)))
+    found = frequency_of(source, settings=AnalysisSettings(method="center"))
     words = [word for sentence in text for word in sentence]
     for row in found.rows("points")[:50]:
         assert row["per_million"] == pytest.approx(words.count(row["unit"]) * 1e6 / len(words))
@@ -164,7 +164,7 @@ def test_counts_of_another_text():
     source = TextSource(Corpus.from_sentences(sentences()), encoder)
     larger = [sentence for sentence in sentences(1) if planted.NOUNS[0] not in sentence]
     counted = TextSource(Corpus.from_sentences(larger), encoder)
-    found = frequency_of(source, count_in=counted, settings=Settings(methods=(Method("center"),)))
+    found = frequency_of(source, count_in=counted, settings=AnalysisSettings(method="center"))
     words = [word for sentence in larger for word in sentence]
     units = {row["unit"]: row["per_million"] for row in found.rows("points")}
     assert planted.NOUNS[0] not in units
@@ -176,6 +176,6 @@ def test_counts_of_another_text():
 
 def test_a_sample_is_told():
     source = TextSource(Corpus.from_sentences(sentences()), FunctionEncoder(planted.by_word_and_context(), name="m"))
-    found = frequency_of(source, settings=Settings(methods=(Method("center"),), points=300))
+    found = frequency_of(source, settings=AnalysisSettings(method="center", points=300))
     assert found.notes == ("300 of 560 occurrences, chosen by hash",)
     assert found.rows("frequency")[0]["occurrences"] == 300

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
+from limbeck.analysis.settings import AnalysisSettings
 from limbeck.analysis.spaces import (
     Method,
-    Settings,
     family_of,
     fit_spaces,
     methods_of,
@@ -141,12 +141,16 @@ def test_fitted_repairs_stand_alone(x):
 
 
 def test_repairs_by_layer(x):
-    settings = Settings(repairs={"folder": {"3": "third"}, "file": "all"})
+    settings = AnalysisSettings(repair={"folder": {"3": "third"}, "file": "all"})
     assert repairs_at("3", settings) == {"folder": "third", "file": "all"}
     with pytest.raises(UsageError, match="layers 3; got layer 4"):
         repairs_at("4", settings)
 
 
 def test_wrong_settings():
-    with pytest.raises(UsageError, match="must be one of"):
-        Settings(metric="cosines")
+    with pytest.raises(UsageError) as caught:
+        AnalysisSettings(metric="cosines")
+    assert (caught.value.code, caught.value.parameter) == ("unknown_choice", "metric")
+    with pytest.raises(UsageError) as caught:
+        AnalysisSettings(method=["center", "clusters"])
+    assert (caught.value.code, caught.value.parameter) == ("unknown_choice", "method")

@@ -10,10 +10,10 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
-from limbeck.analysis import Method, Settings, fit_spaces, pairs, pairs_of, structure, structure_of
+from limbeck.analysis import AnalysisSettings, Method, fit_spaces, pairs, pairs_of, structure, structure_of
 from limbeck.analysis.groups import Pair, as_sentences, make_groups, read_pairs
 from limbeck.analysis.spaces import Space
-from limbeck.analysis.structure import group_shares, pair_claims, piece_row, structure_claims
+from limbeck.analysis.structures import group_shares, pair_claims, piece_row, structure_claims
 from limbeck.corpus import Corpus
 from limbeck.encoders import FunctionEncoder, load_encoder
 from limbeck.errors import InputError, LimbeckError
@@ -251,7 +251,7 @@ def test_pairs_of_a_model():
     def encode(texts):
         return [np.stack([planted.numbers(word, 12) for word in text.words]) for text in texts]
 
-    found = pairs_of(FunctionEncoder(encode, name="made"), given, settings=Settings(methods=(Method("center"),)))
+    found = pairs_of(FunctionEncoder(encode, name="made"), given, settings=AnalysisSettings(method="center"))
     rows = found.rows("pairs")
     assert [(row["subset"], row["space"]) for row in rows] == [("all", "baseline"), ("all", "center")]
     assert rows[0]["same"] == 0
@@ -276,7 +276,7 @@ def test_words_of_a_model(treebank):
             made.append(np.stack(rows) + 0.01 * np.stack(noise))
         return made
 
-    settings = Settings(neighbors=3, methods=(Method("center"),))
+    settings = AnalysisSettings(neighbors=3, method="center")
     found = structure_of(FunctionEncoder(encode, name="made"), treebank, settings=settings, groups=6, size=4)
     rows = found.rows("structure")
     assert [row["token"] for row in rows] == [".", ",", "the", "of"] * 2
@@ -289,7 +289,7 @@ def test_words_of_a_model(treebank):
 
 def test_pieces_of_a_model_are_the_words(treebank):
     """Tokens are one piece each: with pieces as rows the same vectors are found as with words."""
-    settings = Settings(methods=(Method("center"),), transductive=True)
+    settings = AnalysisSettings(method="center", transductive=True)
     found = {}
     for units in ("words", "pieces"):
         encoder = load_encoder("mini-bert", layers="1", units=units)

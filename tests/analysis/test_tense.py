@@ -10,9 +10,9 @@ import planted
 import pytest
 from scipy.spatial.distance import cdist
 
-from limbeck.analysis import Method, Settings, fit_spaces, tense, tense_of
+from limbeck.analysis import AnalysisSettings, Method, fit_spaces, tense, tense_of
 from limbeck.analysis.lexicon import AMBIGUOUS, BEYOND, MULTIWORD, UNKNOWN, UNTENSED, TenseLexicon, find_verbs
-from limbeck.analysis.tense import tense_claims, verb_distances
+from limbeck.analysis.tenses import tense_claims, verb_distances
 from limbeck.corpus import Corpus
 from limbeck.corpus.sample import sample_path
 from limbeck.encoders import FunctionEncoder
@@ -234,7 +234,7 @@ def test_the_sample_corpus():
     """A function that knows nothing of tense but the word: forms of two tenses are two words."""
     corpus = Corpus(sample_path())
     labelled = sum("tense" in labels for s in corpus for labels in s.labels.values())
-    settings = Settings(methods=(Method("center"),), points=2000)
+    settings = AnalysisSettings(method="center", points=2000)
     encoder = FunctionEncoder(planted.by_word_and_context(), name="made")
     found = tense_of(encoder, corpus, settings=settings, most=5)
     rows = {
@@ -246,7 +246,7 @@ def test_the_sample_corpus():
     assert any("senses" in note for note in found.notes)
     spaces = {row["space"]: row for row in found.rows("spaces")}
     assert spaces["center"]["fitted_on"] == 2000  # on all words of the text, not on the verbs
-    eval_settings = Settings(methods=(Method("center"),), transductive=True)
+    eval_settings = AnalysisSettings(method="center", transductive=True)
     there = tense_of(encoder, corpus, settings=eval_settings, most=5)
     assert {row["fitted_on"] for row in there.rows("spaces")} == {0, rows["DT"]["occurrences"]}
 
@@ -268,7 +268,7 @@ def test_vectors_are_those_of_the_labelled_words(tmp_path):
         FunctionEncoder(encode, name="made"),
         semcor(rows, tmp_path),
         treebank=Corpus(treebank),
-        settings=Settings(methods=(Method("center"),)),
+        settings=AnalysisSettings(method="center"),
         least=4,
     )
     values = {(row["space"], row["metric"], row["kind"]): row["value"] for row in found.rows("tense")}

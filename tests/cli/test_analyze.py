@@ -7,12 +7,15 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from limbeck.cli import build_parser, main
+import limbeck as lb
+from limbeck.cli import main
 from limbeck.encoders import TableEncoder
+from limbeck.errors import UsageError
 from limbeck.repairs import Center, save
 from limbeck.vectors import StaticVectors
 
@@ -262,6 +265,84 @@ def test_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+#: analysis -> the keywords that say the same as `command`
+KEYWORDS: dict[str, dict[str, Any]] = {
+    "structure": {"data": ["bank.conllu"], "groups": 4, "group_size": 3, "neighbors": 2},
+    "pairs": {"data": "some.pairs.tsv"},
+    "tense": {"corpus": "tenses.jsonl"},
+    "frequency": {"corpus": "text.txt", "format": "words"},
+    "clusters": {"corpus": "text.txt", "format": "words", "clusters": 4},
+}
+
+
+@pytest.mark.parametrize("what", list(KEYWORDS))
+def test_python_writes_what_the_command_line_writes_and_reads_it_again(folder: Path, what: str) -> None:
+    models = ["vectors.txt", "other.txt"]
+    assert main(command(what, "--no-figures", model=tuple(models), out="typed")) == 0
+    name = "structure" if what == "pairs" else what
+    methods = ["center", "all-but-the-top:components=2"]
+    found = lb.analyze(name, models, **KEYWORDS[what], method=methods, out="python", figures=False)
+    written = [sorted(path.name for path in (folder / one).iterdir()) for one in ("typed", "python")]
+    assert written[0] == written[1]
+    for file in folder.glob("python/*.csv"):
+        assert file.read_bytes() == (folder / "typed" / file.name).read_bytes()
+    again = lb.AnalyzeResult.load("python")
+    assert [one.model for one in again.analyses] == models
+    for one, other in zip(again.analyses, found.analyses, strict=True):
+        np.testing.assert_equal(one.tables, other.tables)  # with the types of the cells
+        np.testing.assert_equal([claim.row() for claim in one.claims], [claim.row() for claim in other.claims])
+        same = ("what", "units", "settings", "dropped", "notes")
+        assert all(getattr(one, name) == getattr(other, name) for name in same)
+    assert {type(cell) for row in again.rows(what) for cell in row.values()} <= {str, int, float}
+    assert again.title() == found.title()
+    records = [json.loads((folder / one / "run.json").read_text(encoding="utf-8")) for one in ("typed", "python")]
+    for record in records:
+        del record["seconds"], record["written"]
+    assert str(records[0]) == str(records[1])  # NaN is not itself
+
+
+def test_what_is_in_memory(folder: Path) -> None:
+    """Vectors, sentences and a fitted repair as objects; nothing is written."""
+    vectors = StaticVectors.load("vectors.txt")
+    lines = [line.split() for line in Path("text.txt").read_text(encoding="utf-8").splitlines()]
+    repair = Center().fit(np.random.default_rng(0).standard_normal((50, 16)))
+    before = sorted(folder.iterdir())
+    found = lb.analyze("clusters", vectors, lines, clusters=4, repair={"mine": repair})
+    assert sorted(folder.iterdir()) == before
+    assert {row["space"] for row in found.rows("spaces")} == {"baseline", "mine"}
+    assert found.claims == found.analyses[0].claims
+    assert found.to_arrow().column_names[0] == "verdict"
+
+
+@pytest.mark.parametrize(
+    ("what", "keywords", "code", "parameter"),
+    [
+        ("tenses", {}, "unknown_choice", "what"),
+        ("tense", {"groups": 3}, "no_effect", "groups"),
+        ("structure", {"data": "bank.conllu", "corpus": "text.txt"}, "no_effect", "corpus"),
+        ("clusters", {"count_in": "text.txt"}, "no_effect", "count_in"),
+        ("clusters", {"targets": "a"}, "no_effect", "targets"),
+        ("clusters", {"vectors": "kept"}, "two_sources", "vectors"),
+        ("structure", {}, "no_data", "data"),
+        ("structure", {"data": "bank.conllu", "group_size": 1}, "out_of_range", "group_size"),
+        ("clusters", {"metrics": "cosine"}, "unknown_parameter", "metrics"),
+    ],
+)
+def test_options_of_other_analyses(
+    folder: Path, what: str, keywords: dict[str, Any], code: str, parameter: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        lb.analyze(what, "vectors.txt", **keywords)
+    assert (caught.value.code, caught.value.parameter) == (code, parameter)
+
+
+def test_cached_vectors_are_as_they_were_made(folder: Path) -> None:
+    assert main(["encode", "--model", "vectors.txt", *ASKED["frequency"], "--out", "kept", "--quiet"]) == 0
+    with pytest.raises(UsageError) as caught:
+        lb.analyze("frequency", vectors="kept", layers="0")
+    assert (caught.value.code, caught.value.parameter) == ("no_effect", "layers")
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
@@ -277,7 +358,7 @@ def test_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (["analyze", "tense", "--model", "vectors.txt", "--groups", "3"], 2, "--groups belongs to analyze structure"),
         (["analyze", "tense", "--model", "vectors.txt", "--corpus", "text.txt"], 1, "labels none"),
-        (["analyze", "tense", "--model", "vectors.txt", "--units", "pieces"], 2, "leave --units out"),
+        (["analyze", "tense", "--model", "vectors.txt", "--units", "pieces"], 2, "omit --units"),
         (["analyze", "clusters", "--model", "vectors.txt", "--method", "clusters:3"], 2, "did you mean 'cluster'?"),
         (
             ["analyze", "clusters", "--model", "vectors.txt", "--method", "cluster:3"],
@@ -306,9 +387,9 @@ def test_wrong_usage(
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_layer_may_be_said_in_the_singular() -> None:
-    options = build_parser().parse_args(["analyze", "tense", "--model", "m", "--layer", "all", "--out", "o"])
-    assert options.layers == "all"
+def test_layer_in_the_singular_is_named_as_it_must_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyze", "tense", "--model", "m", "--layer", "all", "--out", "o"]) == 2
+    assert "did you mean --layers?" in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

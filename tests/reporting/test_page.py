@@ -558,7 +558,11 @@ def test_a_card_tells_model_and_data_and_each_fact_once(tmp_path: Path) -> None:
         "evaluate": {"options": {"method": ["center", "whiten"]}, "targets": [{"name": "bert"}, {"name": "bert"}]},
         "probe": {"model": "bert", "facts": {"data": {"paths": ["/home/me/labels.jsonl"]}}},
         "distill": {"teacher": {"name": "gpt2"}, "text": {"paths": ["/home/me/a.txt", "/home/me/b.txt"]}},
-        "analyze": {"asked": {"what": "tense", "model": ["bert", "gpt2"], "corpus": ["/home/me/text.txt"]}},
+        "analyze": {
+            "options": {"what": "tense"},
+            "models": [{"name": "bert"}, {"name": "gpt2"}],
+            "source": {"corpus": ["/home/me/text.txt"]},
+        },
         "compare": {"runs": ["/home/me/one", "/home/me/two"]},
     }
     for command, account in accounts.items():

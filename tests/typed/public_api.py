@@ -36,3 +36,5 @@ assert_type(lb.finetune("mini-bert", "sst2", "data", max_length=64), lb.Finetune
 lb.finetune("mini-bert", "sst2", "data", dtype="float16")  # type: ignore[call-arg]
 assert_type(lb.compare("runs/a", "runs/b", draws=300, out="compared"), lb.CompareResult)
 lb.compare("runs/a", "runs/b", existing="resume")  # type: ignore[arg-type]
+assert_type(lb.analyze("tense", ["mini-bert", "mini-gpt2"], max_occurrences=3), lb.AnalyzeResult)
+lb.analyze("tense", "mini-bert", maximum_occurrences=3)  # type: ignore[call-arg]

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from limbeck.accumulators import Points
-from limbeck.analysis.spaces import Settings, Space, family_of, fit_spaces, repairs_at
+from limbeck.analysis.settings import AnalysisSettings
+from limbeck.analysis.spaces import Space, family_of, fit_spaces, repairs_at
 from limbeck.encoded import Encoded
 from limbeck.errors import LimbeckError
 from limbeck.stream import Choice, Plan, Source, run_pass
@@ -47,7 +48,7 @@ class Read:
         order = self.points.order
         return self.points.layer(layer)[order], [self.points.strings[slot] for slot in order.tolist()]
 
-    def spaces(self, layer: int, settings: Settings, looked_at: NDArray[Any] | None = None) -> list[Space]:
+    def spaces(self, layer: int, settings: AnalysisSettings, looked_at: NDArray[Any] | None = None) -> list[Space]:
         """The baseline and its repairs, fitted as the settings ask."""
         return fit_spaces(
             looked_at if settings.transductive and looked_at is not None else self.sample(layer)[0],

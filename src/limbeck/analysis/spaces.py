@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.analysis.result import Row
+from limbeck.analysis.settings import AnalysisSettings
 from limbeck.errors import LimbeckError, UsageError, choose
 from limbeck.repairs import AllButTheTop, ClusterRemoval
 from limbeck.repairs.methods import JOINT, parse_repair
@@ -22,7 +23,6 @@ Floats = NDArray[np.float64]
 BASELINE = "baseline"
 #: what tables call a method; the paper's two have its names
 CALLED = {"all-but-the-top": "global", "cluster": "cluster"}
-METRICS = ("euclidean", "cosine")
 
 
 @dataclass(frozen=True)
@@ -49,43 +49,6 @@ class Method:
     def make(self, *, seed: int = 0) -> Any:
         """The repair, not fitted yet."""
         return parse_repair(self.written, seed=seed, option="--method")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all analyses share; the command line's options of the same names.
-
-    methods       repairs that are fitted; empty for the paper's two
-    repairs       name -> fitted repair, or name -> {layer: fitted repair}, beside them
-    points        occurrences of any words, chosen by hash, that repairs are fitted on (and frequency, clusters look at)
-    transductive  fit repairs on the very vectors that are looked at, as the published code did (docs/fidelity.md §3.5),
-                  instead of on all units of the text (that sample of them)
-    metric        of distances: "euclidean" (the paper) or "cosine"
-    neighbors     nearest neighbours looked at
-    """
-
-    methods: tuple[Method, ...] = ()
-    repairs: Mapping[str, Any] | None = None
-    points: int = 20_000
-    transductive: bool = False
-    metric: str = "euclidean"
-    neighbors: int = 5
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        choose(self.metric, METRICS, what="--metric")
-
-    def told(self) -> dict[str, Any]:
-        """For a record."""
-        return {
-            "methods": [str(method) for method in self.methods] or "the paper's",
-            "repairs": list(self.repairs or {}),
-            "points": self.points,
-            "transductive": self.transductive,
-            "metric": self.metric,
-            "neighbors": self.neighbors,
-            "seed": self.seed,
-        }
 
 
 @dataclass(frozen=True)
@@ -187,10 +150,10 @@ def fit_spaces(
     return spaces
 
 
-def repairs_at(layer: str, settings: Settings) -> dict[str, Any]:
+def repairs_at(layer: str, settings: AnalysisSettings) -> dict[str, Any]:
     """The fitted repairs of a layer, by name."""
     found = {}
-    for name, repair in (settings.repairs or {}).items():
+    for name, repair in settings.repairs.items():
         if isinstance(repair, Mapping) and layer not in repair:
             known = ", ".join(map(str, repair))
             raise UsageError(f"The repair {name} is of layers {known}; got layer {layer}: ask for one of these.")

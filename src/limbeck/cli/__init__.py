@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 from limbeck import __version__
 from limbeck.cli import (
-    analyze,
     distill,
     plan,
     reproduce,
@@ -40,7 +39,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (distill, analyze, plan, run, reproduce)
+COMMANDS = (distill, plan, run, reproduce)
 
 EPILOG = """\
 examples:

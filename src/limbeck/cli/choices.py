@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from limbeck.cli.analyze import UNITS as ANALYSES
 from limbeck.cli.options import UNITS
 from limbeck.cli.program import command_named, options_for
 from limbeck.encoders.miniatures import MINIATURES
@@ -52,7 +51,6 @@ CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu",
 OPTIONS: dict[str, Names] = {
     "--cells": Names(("sentence", "prose")),
     "--corpus": TEXTS,
-    "--count-in": TEXTS,
     "--device": Names(("auto", "cpu", "cuda", "mps")),
     "--dtype": Names(("float32", "bfloat16", "float16")),
     "--engine": Names(("local", "ray")),
@@ -75,8 +73,6 @@ OPTIONS: dict[str, Names] = {
 }
 #: an option that means something of its own in a command
 OF_COMMAND: dict[tuple[str, str], Names] = {
-    ("analyze", "--method"): Names(REPAIRS, between="+"),
-    ("analyze", "--metric"): Names(("euclidean", "cosine")),
     ("distill", "--case"): Names(("auto", "keep", "lower")),
     ("distill", "--keep"): Names(("float32", "float16", "int8")),
     ("distill", "--method"): Names(DISTILLATIONS, between=","),
@@ -86,7 +82,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
 }
 #: what a command's arguments can be, where they are names
 ARGUMENTS: dict[str, Names] = {
-    "analyze": Names(tuple(ANALYSES)),
     "plan": Names(("measure", "encode", "repair", "distill", "probe")),
     "reproduce": Names(tuple(PAPERS)),
 }

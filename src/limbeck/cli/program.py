@@ -162,7 +162,9 @@ ORDER = (
     "compare", "reproduce", "report", "serve", "convert", "models", "demo", "doctor", "completion",
 )  # fmt: skip
 #: commands with a run folder that are read off their settings
-FROM_SETTINGS = ("compare", "encode", "evaluate", "finetune", "measure", "merge", "probe", "repair")
+FROM_SETTINGS = (
+    "analyze", "compare", "encode", "evaluate", "finetune", "measure", "merge", "probe", "repair",
+)  # fmt: skip
 _registered: dict[str, type[Command]] = {}
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from limbeck.analysis import Settings, clusters_of, frequency_of, structure_of, tense_of
+from limbeck.analysis import AnalysisSettings, clusters_of, frequency_of, structure_of, tense_of
 from limbeck.analysis.reading import Read, read
 from limbeck.analysis.result import columns_of
 from limbeck.analysis.spaces import PUBLISHED, Method, family_of, published_methods
@@ -158,9 +158,9 @@ class Measuring:
     def _named(self) -> dict[str, Method]:
         return dict(zip(("global", "cluster"), self.repairs(), strict=True))
 
-    def settings(self) -> Settings:
-        return Settings(
-            methods=self.repairs(),
+    def settings(self) -> AnalysisSettings:
+        return AnalysisSettings(
+            method=self.repairs(),
             points=self.wanted.caps.sample,
             transductive=self.wanted.published,
             seed=self.wanted.seed,

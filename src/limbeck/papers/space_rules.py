@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from limbeck.analysis.tense import NO_SENSES
+from limbeck.analysis.tenses import NO_SENSES
 from limbeck.papers.estimates import CannotShow, Estimate, Floats, Verdict, every, mean_of, minus, percent
 from limbeck.papers.findings import Judgement, Rule
 from limbeck.papers.parts import Row, estimate

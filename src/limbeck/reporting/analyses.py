@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limbeck.analysis.result import Analysis, Row
-from limbeck.analysis.tense import COMPARED, TENSE_KINDS
+from limbeck.analysis.tenses import COMPARED, TENSE_KINDS
 from limbeck.extras import need
 from limbeck.reporting.figures import save_figure
 from limbeck.reporting.layout import Grid, Key, band, fit, label_bottom, lay_out, limits, name_panel

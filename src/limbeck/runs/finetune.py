@@ -5,6 +5,7 @@ What computes stands in `limbeck.probing.finetuning`, and is imported when a run
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

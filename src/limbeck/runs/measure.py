@@ -163,6 +163,7 @@ class MeasureRun(MeasuredPass, SharedRun[Any]):
     command: ClassVar[str] = "measure"
     summary: ClassVar[str] = "measure every layer of a model on a text"
     details: ClassVar[str] = """\
+With several models each has a folder in DIR, DIR/MODEL.
 DIR then holds layers.csv (a row per layer and measure), words.parquet (a row per word and layer), frequency.csv,
 spectra.parquet, dimensions.parquet, sample.parquet, run.json, report.html (all of it, to look at), figures/ and state/.
 """

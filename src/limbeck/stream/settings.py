@@ -19,17 +19,24 @@ class BatchSettings(Settings, group="computation"):
 
 
 @dataclass(frozen=True)
-class EngineSettings(Settings, group="computation"):
-    """Where a pass is made, and by how many."""
+class WorkersSettings(Settings, group="computation"):
+    """By how many processes of this machine a pass is made."""
 
     workers: int | None = option(
-        None,
-        minimum=0,
-        metavar="N",
-        help="processes that split and tokenize (default: chosen for the device); with --engine ray, workers that "
-        "hold the model (default: one per GPU, else one per two cores)",
+        None, minimum=0, metavar="N", help="processes that split and tokenize (default: chosen for the device)"
     )
-    engine: Literal["local", "ray"] = option("local", metavar="NAME", help="local (default), or ray: see docs/scale.md")
+
+
+@dataclass(frozen=True)
+class EngineSettings(WorkersSettings):
+    """Where a pass is made, and by how many."""
+
+    engine: Literal["local", "ray"] = option(
+        "local",
+        metavar="NAME",
+        help="local (default), or ray, whose --workers hold the model (default: one per GPU, else one per two cores): "
+        "see docs/scale.md",
+    )
     address: str | None = option(
         None, metavar="A", help="with --engine ray: address of a running cluster, or auto to find it"
     )

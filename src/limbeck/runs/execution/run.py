@@ -12,7 +12,7 @@ from limbeck.encoders.settings import LayerSettings, LoadingSettings
 from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.settings import FolderSettings, OptionalFolderSettings, RepairedSettings
 from limbeck.settings import options_of
-from limbeck.stream.settings import BatchSettings, EngineSettings
+from limbeck.stream.settings import BatchSettings, WorkersSettings
 
 if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
@@ -41,7 +41,7 @@ class Run(Command, Generic[R]):
     shows_again: ClassVar[bool] = False
 
     output: FolderSettings | OptionalFolderSettings
-    engine: EngineSettings = EngineSettings(workers=0)  # of runs whose work is not divided
+    engine: WorkersSettings = WorkersSettings(workers=0)  # of runs whose work is not divided
 
     @property
     def transient(self) -> Sequence[str]:

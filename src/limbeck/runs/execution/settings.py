@@ -31,7 +31,7 @@ class ModelSettings(Settings, group="model"):
 
 @dataclass(frozen=True)
 class ModelsSettings(Settings, group="model"):
-    """One or several models, each of which gets a folder."""
+    """One or several models."""
 
     model: tuple[Any, ...] | None = option(
         None,
@@ -40,7 +40,7 @@ class ModelsSettings(Settings, group="model"):
         metavar="M",
         suggestions=MINIATURES,
         files=True,
-        help=f"{MODEL_HELP}; several give one folder each",
+        help=f"{MODEL_HELP}; several are read one after another",
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limbeck.stopping import stop_now
-from limbeck.stream.settings import EngineSettings
+from limbeck.stream.settings import EngineSettings, WorkersSettings
 
 if TYPE_CHECKING:
     from limbeck.stream.workers import Workers
@@ -21,7 +21,7 @@ SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs 
 
 
 def start_workers(
-    settings: EngineSettings,
+    settings: WorkersSettings,
     *,
     corpus: Any = None,
     device: str | None = None,
@@ -32,10 +32,11 @@ def start_workers(
 
     prepare  what each process of a cluster does before anything heavy is loaded
     """
-    if settings.engine == "local" or dry_run:
+    ray = isinstance(settings, EngineSettings) and settings.engine != "local"
+    if not isinstance(settings, EngineSettings) or not ray or dry_run:
         from limbeck.stream.workers import Workers  # without torch, which takes its time
 
-        workers = Workers(count_for(settings, corpus, device) if settings.engine == "local" else 0)
+        workers = Workers(0 if ray else count_for(settings, corpus, device))
         return workers if dry_run else workers.start()
     from limbeck.stream.run import workers_of
 
@@ -48,7 +49,7 @@ def start_workers(
     return found
 
 
-def count_for(settings: EngineSettings, corpus: Any, device: str | None) -> int:
+def count_for(settings: WorkersSettings, corpus: Any, device: str | None) -> int:
     """How many processes feed the device: none where the model is what takes the time."""
     if settings.workers is not None:
         return settings.workers

@@ -47,20 +47,20 @@ def facts_of(folder: Folder) -> Iterator[tuple[str, str]]:
 
 def _subject_of(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Paper, model and data, under whichever name a command has kept them."""
-    paper, source, asked = (_mapping(told.get(name)) for name in ("paper", "source", "asked"))
+    paper, source, options = (_mapping(told.get(name)) for name in ("paper", "source", "options"))
     facts, about = (_mapping(told.get(name)) for name in ("facts", "about"))
     yield "paper", str(paper.get("title", ""))
     yield "by", str(paper.get("citation", ""))
-    yield "about", listed(asked.get("what"))
+    yield "about", listed(options.get("what"))
     for models in (
         told.get("model"), told.get("teacher"), told.get("parent"), told.get("targets"), told.get("models"),
-        source.get("encoder"), about.get("encoder"), asked.get("model"),
+        source.get("encoder"), about.get("encoder"),
     ):  # fmt: skip
         yield "model", listed(models)
     yield "compared", listed(told.get("runs"))
     yield "layers", str(len(layers)) if isinstance(layers := told.get("layers"), list) else ""
     yield "dimensions", f"{dim:,}" if isinstance(dim := told.get("dim"), int) else ""
-    for text in (source.get("corpus"), about.get("corpus"), told.get("text"), asked.get("corpus")):
+    for text in (source.get("corpus"), about.get("corpus"), told.get("text")):
         yield "text", listed(text)
         yield "warning", " ".join(_warnings_of(text))
     for data in (facts.get("data"), told.get("files")):

@@ -1,26 +1,26 @@
-"""What `limbeck analyze` prints at its end."""
+"""What an analysis prints at its end."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from limbeck.analysis import Analysis, Claim
 from limbeck.analysis.result import Row
-from limbeck.analysis.tense import COMPARED, TENSE_KINDS
+from limbeck.analysis.tenses import COMPARED, TENSE_KINDS
 from limbeck.cli.output import console as make_console
+from limbeck.runs.analyze import AnalyzeResult, AnalyzeRun
 
 Table = tuple[str, list[str], list[list[str]]]  #: title, names of columns, cells
 
 
-def print_analyses(analyses: Sequence[Analysis], out: Path) -> None:
+def show(result: AnalyzeResult, run: AnalyzeRun) -> None:
     """A table or two a model, its claims, what repairs were fitted, what was left out, where it all is."""
     from rich.table import Table as Drawn
 
     console = make_console()
-    for one in analyses:
+    for one in result.analyses:
         for title, columns, rows in TABLES[one.what](one):
             drawn = Drawn(title=f"{one.model}: {title}", title_justify="left")
             for name in columns:
@@ -32,8 +32,9 @@ def print_analyses(analyses: Sequence[Analysis], out: Path) -> None:
         for line in [*fitted(one), *claims(one), *left_out(one)]:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         console.print("")
-    told = f"{out}: report.html, tables, claims.csv, figures/, run.json"
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    figures = "figures/, " * run.output.figures
+    where = f"{run.output.out}: report.html, tables, claims.csv, {figures}run.json"
+    console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
 def structure_table(one: Analysis) -> Iterator[Table]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from limbeck.analysis.neighbors import nearest
 from limbeck.analysis.reading import EVERY, read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.spaces import BASELINE, Settings, Space, check_rows, fit_spaces
+from limbeck.analysis.settings import AnalysisSettings
+from limbeck.analysis.spaces import BASELINE, Space, check_rows, fit_spaces
 from limbeck.errors import LimbeckError
 from limbeck.evaluation.correlations import ranks
 from limbeck.measures.intervals import QUANTILES, REPLICATES
@@ -283,7 +284,7 @@ def frequency_of(
     source: Source,
     *,
     count_in: Source | None = None,
-    settings: Settings | None = None,
+    settings: AnalysisSettings | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:
@@ -292,7 +293,7 @@ def frequency_of(
     count_in   a larger text read by the same encoder, in which units are counted; without it the text itself. No model
                runs for it.
     """
-    settings = settings or Settings()
+    settings = settings or AnalysisSettings()
     found = read(source, points=settings.points, workers=workers, progress=progress)
     counted = found.plan
     if count_in is not None:
@@ -328,7 +329,7 @@ def frequency_of(
         claims=tuple(claims),
         units=found.units,
         settings={
-            **settings.told(),
+            **settings.describe(),
             "counted": counted.units,
             "counted_in": "the text" if count_in is None else "--count-in",
         },

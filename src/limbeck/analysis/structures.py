@@ -14,7 +14,8 @@ from limbeck.analysis.groups import TOKENS, Group, Pair, as_sentences, make_grou
 from limbeck.analysis.neighbors import nearest, prepared
 from limbeck.analysis.reading import read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.spaces import BASELINE, Settings, Space, check_rows, family_of, fit_spaces, repairs_at
+from limbeck.analysis.settings import AnalysisSettings
+from limbeck.analysis.spaces import BASELINE, Space, check_rows, family_of, fit_spaces, repairs_at
 from limbeck.corpus import Corpus, Sentence
 from limbeck.corpus.vocabulary import punctuation_only
 from limbeck.encoders.protocol import Encoder
@@ -260,7 +261,7 @@ def structure_of(
     encoder: Encoder,
     treebank: Iterable[Sentence],
     *,
-    settings: Settings | None = None,
+    settings: AnalysisSettings | None = None,
     tokens: Sequence[str] = TOKENS,
     groups: int = 200,
     size: int = 6,
@@ -272,7 +273,7 @@ def structure_of(
 
     Repairs are fitted on all units of the groups' sentences, or with `transductive` on the tokens alone.
     """
-    settings = settings or Settings()
+    settings = settings or AnalysisSettings()
     made = make_groups(treebank, tokens=tokens, groups=groups, size=size, seed=settings.seed)
     source = TextSource(Corpus.from_sentences(as_sentences(made)), encoder, "sentence", batch_tokens)
     collected = collect(source, workers=workers, progress=progress)
@@ -315,7 +316,7 @@ def structure_of(
         tables={name: columns_of(some) for name, some in {**tables, "sentences": sentences}.items()},
         claims=tuple(claims),
         units=encoder.units,
-        settings={**settings.told(), "tokens": list(tokens), "groups": groups, "size": size},
+        settings={**settings.describe(), "tokens": list(tokens), "groups": groups, "size": size},
         dropped=collected.dropped | ({NOT_FOUND: missing} if missing else {}),
         notes=tuple(notes),
     )
@@ -386,7 +387,7 @@ def pairs_of(
     encoder: Encoder,
     given: Sequence[Pair],
     *,
-    settings: Settings | None = None,
+    settings: AnalysisSettings | None = None,
     batch_tokens: int = 8192,
     workers: int | Workers = 0,
     progress: bool = False,
@@ -395,7 +396,7 @@ def pairs_of(
 
     Repairs are fitted on all words of the sentences, or with `transductive` on the words that are compared.
     """
-    settings = settings or Settings()
+    settings = settings or AnalysisSettings()
     if encoder.units != "words":
         raise LimbeckError("Pairs of sentences name the places of words: --units must be words.")
     sentences = [
@@ -429,7 +430,7 @@ def pairs_of(
         tables={name: columns_of(some) for name, some in tables.items()},
         claims=tuple(claims),
         units="words",
-        settings={**settings.told(), "pairs": len(given)},
+        settings={**settings.describe(), "pairs": len(given)},
         dropped=dropped,
     )
 

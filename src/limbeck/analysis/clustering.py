@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from limbeck.analysis.neighbors import squares
 from limbeck.analysis.reading import read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.spaces import BASELINE, PUBLISHED, Settings, Space, check_rows, family_of, fit_spaces
+from limbeck.analysis.settings import AnalysisSettings
+from limbeck.analysis.spaces import BASELINE, PUBLISHED, Space, check_rows, family_of, fit_spaces
 from limbeck.corpus.vocabulary import punctuation_only
 from limbeck.errors import LimbeckError
 from limbeck.measures.intervals import QUANTILES, REPLICATES
@@ -329,7 +330,7 @@ def clusters_of(
     *,
     k: int | None = None,
     stop_words: frozenset[str] | None = None,
-    settings: Settings | None = None,
+    settings: AnalysisSettings | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:
@@ -337,7 +338,7 @@ def clusters_of(
 
     k   clusters; without it the paper's number for the kind of model (27, or 10 for causal ones)
     """
-    settings = settings or Settings()
+    settings = settings or AnalysisSettings()
     found = read(source, points=settings.points, workers=workers, progress=progress)
     count = PUBLISHED[family_of(source)][1] if k is None else k
     tables: dict[str, list[Row]] = {"clusters": [], "directions": [], "angles": [], "spaces": []}
@@ -366,7 +367,7 @@ def clusters_of(
         tables={name: columns_of(some) for name, some in tables.items()},
         claims=tuple(claims),
         units=found.units,
-        settings={**settings.told(), "clusters": count},
+        settings={**settings.describe(), "clusters": count},
         dropped=found.dropped,
         notes=tuple(notes),
     )

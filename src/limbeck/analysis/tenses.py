@@ -14,7 +14,8 @@ from limbeck.analysis.lexicon import TenseLexicon, find_verbs
 from limbeck.analysis.neighbors import distances
 from limbeck.analysis.reading import read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.spaces import BASELINE, METRICS, Settings, Space, check_rows, fit_spaces
+from limbeck.analysis.settings import METRICS, AnalysisSettings
+from limbeck.analysis.spaces import BASELINE, Space, check_rows, fit_spaces
 from limbeck.corpus import Corpus, Sentence
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError
@@ -222,7 +223,7 @@ def tense_of(
     corpus: Iterable[Sentence],
     *,
     treebank: Iterable[Sentence] | None = None,
-    settings: Settings | None = None,
+    settings: AnalysisSettings | None = None,
     least: int = 10,
     most: int = 20,
     batch_tokens: int = 8192,
@@ -236,7 +237,7 @@ def tense_of(
 
     Only sentences with such verbs are read. Words are units, the mean of their pieces.
     """
-    settings = settings or Settings()
+    settings = settings or AnalysisSettings()
     if encoder.units != "words":
         raise LimbeckError("Verbs are labelled words: --units must be words.")
     lexicon = None if treebank is None else TenseLexicon.learn(treebank)
@@ -267,7 +268,7 @@ def tense_of(
         tables={name: columns_of(some) for name, some in tables.items()},
         claims=tuple(claims),
         units="words",
-        settings={**settings.told(), "min_occurrences": least, "max_occurrences": most},
+        settings={**settings.describe(), "min_occurrences": least, "max_occurrences": most},
         dropped=dropped,
         notes=() if verbs.with_senses else (NO_SENSES,),
     )

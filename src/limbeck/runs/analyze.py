@@ -1,0 +1,499 @@
+"""`limbeck analyze`: what directions of a space hold, and what its clusters contain, before and after repair.
+
+What computes stands in `limbeck.analysis`, and is imported when a run does: `--help` needs none of it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from limbeck.analysis.settings import (
+    UNITS,
+    AnalysisSettings,
+    ClustersSettings,
+    DataSettings,
+    FrequencySettings,
+    KindSettings,
+    StructureSettings,
+    TenseSettings,
+)
+from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
+from limbeck.encoders.settings import EncoderSettings, LoadingSettings
+from limbeck.errors import LimbeckError, UsageError
+from limbeck.results import RunResult
+from limbeck.runs.execution.run import Run
+from limbeck.runs.execution.settings import DrawnOutputSettings, ModelsSettings, TextSettings, VectorsSettings
+from limbeck.runs.repairing.naming import REPAIR_NAMES
+from limbeck.stream.settings import BatchSettings, WorkersSettings
+
+if TYPE_CHECKING:
+    from limbeck.analysis import Analysis, Claim
+    from limbeck.corpus import Corpus
+    from limbeck.encoders.protocol import Encoder
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+
+#: settings that apply to some analyses only -> those
+APPLIES = {
+    "data": ("structure", "tense"),
+    "text": ("tense", "frequency", "clusters"),
+    "vectors": ("frequency", "clusters"),
+    **{kind: (kind,) for kind in UNITS},
+}
+
+
+@dataclass(kw_only=True)
+class AnalyzeRun(Run["AnalyzeResult"]):
+    """Ask what the dominant directions of a space hold and what its clusters contain, before and after repair."""
+
+    command: ClassVar[str] = "analyze"
+    summary: ClassVar[str] = "ask what the dominant directions of a space hold"
+    details: ClassVar[str] = f"""\
+analyses, after Rajaee & Pilehvar (2021):
+  structure  do . , the and of lie near their like in sentences of the same structure? --data: a treebank (CoNLL-U),
+             or pairs of sentences (.tsv)
+  tense      is a verb nearer to other meanings in its own tense than to its meaning in another? --corpus: SemCor,
+             with a treebank as --data; or words that are labelled with a tense, as in the sample corpus
+  frequency  how much of the space is word frequency?
+  clusters   what do the clusters of the space hold, and do they share their dominant directions?
+
+Each is shown before repair (baseline), after removal of the dominant directions of the whole space (global) and of each
+cluster (cluster), with the paper's numbers of components and clusters for the kind of model, made smaller where a space
+has few dimensions; --method and --repair name others. The last layer is analyzed unless --layers names others; without
+--corpus the sample corpus is read. Several models are shown side by side in one folder.
+
+{REPAIR_NAMES}
+DIR then holds tables (CSV), claims.csv (held, not held, too close to call, cannot be shown), figures/ and run.json.
+"""
+    examples: ClassVar[str] = """\
+limbeck analyze frequency --model mini-bert mini-gpt2 --out runs/frequency
+limbeck analyze clusters --model mini-bert --corpus text.txt --clusters 10 --out runs/clusters
+limbeck analyze structure --model bert-base-uncased --data 'UD_English-EWT/*.conllu.xz' --out runs/structure
+limbeck analyze structure --model mini-bert --data syntax-pairs/*.pairs.tsv --out runs/pairs
+limbeck analyze tense --model bert-base-uncased --corpus semcor3.0.tar.xz --data en_ewt-ud-train.conllu.xz \\
+    --out runs/tense
+limbeck analyze tense --model mini-bert --layers all --method cluster:clusters=10,components=8 center \\
+    --out runs/layers
+limbeck analyze frequency --model mini-bert --method standardize+cluster:clusters=10,components=8 --out runs/chain
+"""
+
+    kind: KindSettings
+    models: ModelsSettings
+    text: TextSettings
+    output: DrawnOutputSettings
+    analysis: AnalysisSettings
+    data: DataSettings
+    structure: StructureSettings
+    tense: TenseSettings
+    frequency: FrequencySettings
+    clusters: ClustersSettings
+    loading: LoadingSettings
+    encoder: EncoderSettings
+    vectors: VectorsSettings
+    reading: CorpusSettings
+    unit: TextUnitSettings
+    batches: BatchSettings
+    engine: WorkersSettings
+
+    @property
+    def what(self) -> str:
+        assert self.kind.what is not None
+        return self.kind.what
+
+    def validate(self) -> None:
+        from limbeck.corpus.sources import is_read_once
+        from limbeck.encoders.loading import check_model
+        from limbeck.runs.execution.sources import is_static
+
+        if self.kind.what is None:
+            raise UsageError("what is required: name an analysis.", code="required", parameter="what")
+        self._check_applies()
+        models, vectors, corpus = self.models.model or (), self.vectors.vectors, self.text.corpus
+        if self.encoder.targets is not None:
+            raise UsageError(
+                "--targets has no effect: an analysis knows which words it needs; omit it.",
+                code="no_effect",
+                parameter="targets",
+            )
+        if vectors is not None and (models or corpus is not None or self.frequency.count_in is not None):
+            raise UsageError(
+                "--vectors replaces --model, --corpus and --count-in: give one or the other.",
+                code="two_sources",
+                parameter="vectors",
+            )
+        if vectors is None and not models:
+            raise UsageError("--model is needed.", code="no_source", parameter="model")
+        if len(models) > 1 and any(map(is_read_once, corpus if isinstance(corpus, list | tuple) else ())):
+            raise UsageError(
+                "--corpus must be files, each model reads it anew; got a pipe: put it into a file.",
+                code="read_once",
+                parameter="corpus",
+            )
+        if self.what == "structure" and not self.data.data:
+            raise UsageError(
+                "analyze structure needs sentences: give a treebank (CoNLL-U) or pairs (.tsv) to --data.",
+                code="no_data",
+                parameter="data",
+            )
+        if self.what == "tense" and self.encoder.units not in (None, "words"):
+            raise UsageError(
+                "analyze tense looks at words, which are labelled: omit --units.", code="no_effect", parameter="units"
+            )
+        for model in models if len(models) > 1 else ():  # the last should not be refused when the first is done
+            if isinstance(model, str | Path) and not is_static(model):
+                check_model(str(model))
+
+    def _check_applies(self) -> None:
+        """Refuse options of other analyses."""
+        for name, kinds in APPLIES.items():
+            if self.what not in kinds and (given := getattr(self, name).given()):
+                option = next(iter(given))
+                raise UsageError(
+                    f"--{option.replace('_', '-')} belongs to analyze {', '.join(kinds)}; got analyze {self.what}.",
+                    code="no_effect",
+                    parameter=option,
+                )
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What is analyzed, for the record."""
+        given = {**self.models.given(), **self.text.given(), **self.vectors.given()}
+        return {name: [one if isinstance(one, str) else str(one) for one in _listed(given[name])] for name in given}
+
+    def compute(self, context: RunContext) -> AnalyzeResult:
+        from limbeck.runs.execution.record import record_of
+
+        began = time.monotonic()
+        if self.vectors.vectors is not None:
+            analyses = [self._of_vectors(context)]
+        else:
+            analyses = [self._of_model(model, context) for model in self.models.model or ()]
+        facts = {
+            "source": self.subject,
+            "models": [facts_of(one) for one in analyses],
+            "claims": [{**asdict(claim), "verdict": claim.verdict} for one in analyses for claim in one.claims],
+        }
+        options, seconds = self.options(), time.monotonic() - began
+        return AnalyzeResult(record_of(self.command, facts, options=options, seconds=seconds), tuple(analyses))
+
+    def _of_vectors(self, context: RunContext) -> Analysis:
+        """The analysis of cached vectors."""
+        from limbeck.analysis import clusters_of, frequency_of
+        from limbeck.runs.execution.sources import need_words, open_source
+
+        asked = self.loading.given() | self.encoder.given() | self.reading.given() | self.unit.given()
+        source = need_words(open_source(vectors=self.vectors.vectors, **asked, **self.batches.given()))
+        about: dict[str, Any] = dict(source.describe())
+        common: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
+        common["settings"] = self._settings(
+            source.name, about.get("model_fingerprint"), about.get("kept_from") or {}, context
+        )
+        if self.what == "frequency":
+            return frequency_of(source, **common)
+        return clusters_of(source, k=self.clusters.clusters, **common)
+
+    def _of_model(self, model: Any, context: RunContext) -> Analysis:
+        """The analysis of one model."""
+        from limbeck.analysis import clusters_of, frequency_of, pairs_of, structure_of, tense_of
+        from limbeck.analysis.groups import read_pairs
+        from limbeck.runs.execution.sources import DEFAULT_BATCH_TOKENS
+        from limbeck.stream import TextSource
+        from limbeck.stream.run import choose_unit
+
+        data = self.data.data or ()
+        pairs = self.what == "structure" and are_pairs(data)
+        encoder = self._encoder(model, pairs=pairs)
+        batch_tokens = int(self.batches.batch_tokens or getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS)
+        about = encoder.describe() if hasattr(encoder, "describe") else {}
+        common: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
+        common["settings"] = self._settings(encoder.name, getattr(encoder, "model_fingerprint", None), about, context)
+        if pairs:
+            return pairs_of(encoder, read_pairs(files_of(data)), batch_tokens=batch_tokens, **common)
+        if self.what == "structure":
+            own = self.structure
+            return structure_of(
+                encoder,
+                treebank_of(data),
+                tokens=own.tokens,
+                groups=own.groups,
+                size=own.group_size,
+                batch_tokens=batch_tokens,
+                **common,
+            )
+        with ExitStack() as stack:
+            corpus = self._corpus(self.text.corpus, stack)
+            if self.what == "tense":
+                found = tense_of(
+                    encoder,
+                    corpus,
+                    treebank=treebank_of(data) if data else None,
+                    least=self.tense.min_occurrences,
+                    most=self.tense.max_occurrences,
+                    batch_tokens=batch_tokens,
+                    **common,
+                )
+                return noted(found, corpus)
+            source = TextSource(corpus, encoder, choose_unit(self.unit.text_unit), batch_tokens)
+            if self.what == "clusters":
+                return noted(clusters_of(source, k=self.clusters.clusters, **common), corpus)
+            if self.frequency.count_in is None:
+                return noted(frequency_of(source, **common), corpus)
+            other = self._corpus(self.frequency.count_in, stack)
+            return noted(frequency_of(source, count_in=replace(source, corpus=other), **common), corpus, other)
+
+    def _encoder(self, model: Any, *, pairs: bool) -> Encoder:
+        """The model with its last layer and the analysis' units, where no others are asked for."""
+        from limbeck.runs.execution.sources import is_static, open_encoder
+
+        given = self.loading.given() | self.encoder.given() | self.batches.given()
+        chooses = not is_static(model) if isinstance(model, str | Path) else has_layers(model)
+        if chooses:
+            given.setdefault("layers", "-1")
+        if given.get("units") == "characters" or ("units" not in given and (pairs or not chooses)):
+            given["units"] = "words"
+        given.setdefault("units", UNITS[self.what])
+        return open_encoder(model, **given)
+
+    def _corpus(self, corpus: Any, stack: ExitStack) -> Corpus:
+        """A text, or the sample corpus; a copy of standard input is removed at the end, what is open stays open."""
+        from limbeck.corpus import Corpus
+        from limbeck.corpus.sample import sample_path
+        from limbeck.runs.execution.sources import open_corpus
+
+        options = self.reading.given() | ({"characters": True} if self.encoder.units == "characters" else {})
+        found = open_corpus(str(sample_path()) if corpus is None else corpus, **options)
+        return found if isinstance(corpus, Corpus) else stack.enter_context(found)
+
+    def _settings(
+        self, model: str, fingerprint: object, about: Mapping[str, Any], context: RunContext
+    ) -> AnalysisSettings:
+        """The settings with the repairs of a model, which are read from their files."""
+        from limbeck.repairs import load_repairs
+        from limbeck.repairs.folders import units_of
+
+        paths = [one for one in self.analysis.repair or () if not isinstance(one, Mapping)]
+        loaded = {Path(path).name: load_repairs(path, model=model, model_fingerprint=fingerprint) for path in paths}
+        if len(loaded) < len(paths):
+            raise UsageError(
+                "each --repair must have a name of its own; got two files or folders of one name: rename one.",
+                code="twice",
+                parameter="repair",
+            )
+        for path in paths:
+            was, now = units_of(path).get("units"), about.get("encoder_settings", about).get("units")
+            if None not in (was, now) and was != now:
+                context.notify(
+                    f"limbeck: note: {path} was fitted on {was}, and {now} are looked at: fit one with --units {now}"
+                )
+        return replace(self.analysis, repair=({**self.analysis.repairs, **loaded},))
+
+    def check_complete(self, folder: RunFolder) -> None:
+        from limbeck.record import read_record
+
+        record = read_record(folder.target / "run.json")
+        asked = json.loads(json.dumps({"source": self.subject, "options": self.options()}, default=str))
+        if any(record.get(name) != value for name, value in asked.items()):
+            raise LimbeckError(
+                f"{folder.target}: it holds a run with other settings: --existing=replace, or another --out.",
+                code="other_settings",
+                parameter="existing",
+            )
+
+    def load(self, folder: Path) -> AnalyzeResult:
+        return AnalyzeResult.load(folder)
+
+
+@dataclass(frozen=True)
+class AnalyzeResult(RunResult):
+    """An analysis of one or several models: `result.rows("frequency")`, `result.claims`, `result.analyses`.
+
+    record    run.json: settings, models, claims, versions
+    analyses  one for each model: its tables, its claims, what was left out
+    """
+
+    record: Mapping[str, Any] = field(repr=False)
+    analyses: tuple[Analysis, ...]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Of all models."""
+        return tuple(claim for one in self.analyses for claim in one.claims)
+
+    @property
+    def tables(self) -> dict[str, dict[str, list[Any]]]:
+        """The tables of all models, one below the other, and that of the claims."""
+        from limbeck.analysis.result import joined
+
+        return joined(self.analyses)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """A table of all models row by row."""
+        return [row for one in self.analyses if table in one.tables for row in one.rows(table)]
+
+    def title(self) -> str:
+        return "; ".join(one.title() for one in self.analyses)
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """The claims, as claims.csv has them."""
+        return self.tables["claims"]
+
+    def write(self, folder: Path) -> None:
+        from limbeck.tables import write_csv
+
+        for name, columns in self.tables.items():
+            write_csv(folder / f"{name}.csv", columns)
+
+    def draw(self, folder: Path, figures: Path) -> None:
+        from limbeck.reporting import analyses
+
+        analyses.draw_analyses(self.analyses, figures)
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.vectors.damaged import told_as_damage
+
+        with told_as_damage(folder, "an analysis", "analyze again"):
+            return cls(record, tuple(_read_analyses(folder, record)))
+
+
+def analyze(
+    what: str, model: Any = None, corpus: Any = None, *, progress: bool = False, **keywords: Any
+) -> AnalyzeResult:
+    """What directions of a space hold, before and after repair; with `out` also a folder of tables and figures.
+
+    what      "structure", "tense", "frequency" or "clusters"
+    model     a name or folder, an Encoder, StaticVectors, or a function of texts; or a list of them, side by side
+    corpus    a path, a Corpus, or a list of texts or sentences (default: the sample corpus)
+    vectors   cached vectors in the place of model and corpus
+    repair    fitted repairs beside the baseline: files, folders, or {name: repair}
+    progress  show bars
+
+    All other keywords are the options of `limbeck analyze`, by the same names.
+    """
+    from limbeck.runs.execution.execute import execute
+
+    models = None if model is None else tuple(model) if isinstance(model, list) else (model,)
+    run = AnalyzeRun.of({"what": what, "model": models, "corpus": corpus, **keywords})
+    (result,) = execute(run, progress=progress)
+    return result
+
+
+def has_layers(model: Any) -> bool:
+    """Whether this is a loaded model, whose layers and units can be chosen; of other objects they are as they are."""
+    return isinstance(model, tuple) or hasattr(model, "named_modules")
+
+
+def noted(found: Analysis, *texts: Corpus) -> Analysis:
+    """The analysis with a note of each text that is not in the language it was read by."""
+    warned = dict.fromkeys(filter(None, (text.language_warning for text in texts)))
+    return replace(found, notes=(*found.notes, *warned))
+
+
+def files_of(paths: Iterable[Any]) -> list[str]:
+    """Files, with those in folders and globs."""
+    import glob
+
+    found: list[str] = []
+    for path in map(str, paths):
+        if Path(path).is_dir():
+            found += sorted(str(file) for file in Path(path).iterdir() if file.is_file())
+        else:
+            found += sorted(glob.glob(path)) or [path]
+    return found
+
+
+def are_pairs(paths: Iterable[Any]) -> bool:
+    """Whether data are pairs of sentences rather than a treebank."""
+    kinds = {Path(path).suffix == ".tsv" for path in files_of(paths)}
+    if len(kinds) > 1:
+        raise UsageError(
+            "--data must be a treebank or pairs of sentences (.tsv); got both: name one of them.",
+            code="two_kinds",
+            parameter="data",
+        )
+    return kinds == {True}
+
+
+def treebank_of(paths: Iterable[Any]) -> Corpus:
+    """The sentences of CoNLL-U files."""
+    from limbeck.corpus import Corpus
+
+    return Corpus([str(path) for path in paths], format="conllu")
+
+
+# the record and back
+
+
+def facts_of(one: Analysis) -> dict[str, Any]:
+    """What the record says of one model, with what its tables must be read as."""
+    return {
+        "name": one.model,
+        "what": one.what,
+        "units": one.units,
+        "settings": one.settings,
+        "dropped": one.dropped,
+        "notes": one.notes,
+        "claims": len(one.claims),
+        "tables": {
+            name: {
+                "rows": len(next(iter(columns.values()), ())),
+                "columns": {c: kind_of(v) for c, v in columns.items()},
+            }
+            for name, columns in one.tables.items()
+        },
+    }
+
+
+def _read_analyses(folder: Path, record: Mapping[str, Any]) -> Iterator[Analysis]:
+    """The analyses out of tables in which one model stands below the other."""
+    from limbeck.analysis import Analysis, Claim
+    from limbeck.tables import read_csv
+
+    files = {name: read_csv(folder / f"{name}.csv") for one in record["models"] for name in one["tables"]}
+    begins = dict.fromkeys(files, 0)
+    claims = [Claim(**{name: cell for name, cell in one.items() if name != "verdict"}) for one in record["claims"]]
+    for one in record["models"]:
+        tables = {}
+        for name, told in one["tables"].items():
+            rows = slice(begins[name], begins[name] + told["rows"])
+            begins[name] = rows.stop
+            tables[name] = {
+                c: [_KINDS[kind](cell) for cell in files[name][c][rows]] for c, kind in told["columns"].items()
+            }
+        own, claims = claims[: one["claims"]], claims[one["claims"] :]
+        facts = {name: one[name] for name in ("what", "units", "settings", "dropped")}
+        yield Analysis(**facts, model=one["name"], tables=tables, claims=tuple(own), notes=tuple(one["notes"]))
+
+
+def kind_of(cells: Iterable[Any]) -> str:
+    """What the cells of a column are, so that a CSV can be read again: None is an empty number, as NaN is.
+
+    >>> kind_of([1, 2]), kind_of([1, 0.5, None]), kind_of([True, False]), kind_of(["0", "1"])
+    ('whole', 'number', 'truth', 'text')
+    """
+    kinds = {type(cell) for cell in cells}
+    if kinds <= {bool}:
+        return "truth"
+    if all(issubclass(kind, Integral) for kind in kinds):
+        return "whole"
+    return "number" if all(issubclass(kind, Real | NoneType) for kind in kinds) else "text"
+
+
+_KINDS: dict[str, Callable[[str], Any]] = {
+    "truth": "True".__eq__,
+    "whole": int,
+    "number": lambda cell: float(cell or "nan"),
+    "text": str,
+}
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
