@@ -59,13 +59,14 @@ class RemoteTarget:
             )
 
     def prepare(self, existing: str, unfinished: Path) -> Path:
-        """The folder to write, with what resuming needs in it."""
+        """The folder to write, with what resuming needs in it: of a finished run all that its result is read from."""
         if existing == "resume" and self._is_whole_here():
             self.upload()
         elif existing == "resume" and not unfinished.exists() and self._is_run(names := names_in(self.url)):
             shutil.rmtree(self.place, ignore_errors=True)
+            large = "vectors.json" in names  # which says all of the files beside it
             for name in names:
-                if name.startswith("state/") or name in (*self.markers, MARK):
+                if not large or name.startswith("state/") or name in (*self.markers, MARK):
                     copy_here(f"{self.url}/{name}", (self.place / name).parent)
         elif existing == "replace":
             shutil.rmtree(self.place, ignore_errors=True)
