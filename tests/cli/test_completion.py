@@ -41,11 +41,9 @@ def test_commands_and_options() -> None:
     assert names("no-such", "--") == []
     for name, command in COMMANDS.items():
         shown = {
-            option
+            next(option for option in action.option_strings if option.startswith("--"))  # others are other spellings
             for action in command._actions
-            if action.help != argparse.SUPPRESS
-            for option in action.option_strings[:1]  # others are older spellings
-            if option.startswith("--")
+            if action.help != argparse.SUPPRESS and action.option_strings
         }
         assert set(names(name, "--")) == shown
         assert not files(name, "--")

@@ -387,7 +387,7 @@ def _quarters(model: ProbedModel, layer: str) -> dict[str, Scored]:
     if not {"1", "4"} <= set(own):
         raise CannotShow("there are too few contexts, or P-around is equally sure of all")
     if not all("draws" in row for row in own.values()):
-        raise CannotShow("kept without the draws of its words: measure it again (--existing=replace)")
+        raise CannotShow("kept without the draws of its words: measure it again (--existing replace)")
     return {name: scored(row) for name, row in own.items()}
 
 
