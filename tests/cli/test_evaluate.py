@@ -17,6 +17,7 @@ from scipy import stats
 
 import limbeck as lb
 from limbeck.cli import main
+from limbeck.cli.program import read_command
 from limbeck.cli.summaries.evaluate import comparison_table
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.evaluation import evaluate, sweep, tasks
@@ -25,6 +26,7 @@ from limbeck.evaluation.settings import ScoreSettings, TuningSettings
 from limbeck.evaluation.significance import Comparison, holm
 from limbeck.evaluation.suites import SUITES, Suite, find_tasks
 from limbeck.evaluation.targets import ModelTarget
+from limbeck.runs.evaluate import EvaluateRun
 from limbeck.runs.evaluating.compute import comparisons
 from limbeck.runs.evaluating.repairs import labels_of, repairs_by_name, unfitted_repairs
 from limbeck.tables import read_csv
@@ -443,6 +445,11 @@ def test_numbers() -> None:
         with pytest.raises(UsageError) as caught:
             TuningSettings(tune=True, clusters=wrong)
         assert (caught.value.code, caught.value.parameter) == ("range", "clusters")
+
+
+def test_methods_add_up() -> None:
+    run, _ = read_command(EvaluateRun, "x --tasks sts --data . --method center whiten --method cluster".split())
+    assert run.repairs.method == ("center", "whiten", "cluster")
 
 
 def test_transductive_repairs() -> None:
