@@ -43,10 +43,12 @@ def main() -> None:
     options = parser.parse_args()
     prepare_process()  # as the command line does, for the bare pass too
 
-    from limbeck.runs.distill import distill_into, settings_of
+    from limbeck.distillation import DistillSettings
+    from limbeck.runs.distill import DistillResult
+    from limbeck.runs.distilling.compute import distill_subject
     from limbeck.runs.distilling.subject import Subject
     from limbeck.runs.distilling.work import EVERYTHING
-    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.context import RunContext
     from limbeck.stream import TextSource, survey
     from limbeck.stream.workers import Workers
 
@@ -62,10 +64,12 @@ def main() -> None:
         return TextSource(part, teacher, "sentence", budget)
 
     def whole(method: str, part: Any) -> float:
-        settings, _ = settings_of(method, {})
-        with tempfile.TemporaryDirectory() as scratch, RunFolder(Path(scratch) / "vectors") as folder:
+        settings = DistillSettings(method=(method,))
+        with tempfile.TemporaryDirectory() as scratch:
             began = time.perf_counter()
-            distill_into(folder, Subject(source_of(part), teacher), settings, workers=workers)
+            context = RunContext(workers=workers, checkpoint=Path(scratch) / "state")
+            made = distill_subject(Subject(source_of(part), teacher), settings, context)
+            DistillResult.of(made).save(Path(scratch) / "vectors")
             synchronize(options.device)
             return time.perf_counter() - began
 

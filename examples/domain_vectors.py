@@ -21,12 +21,12 @@ def main() -> None:
     else:
         model, words = "mini-bert", ["water", "house", "church", "turbine"]
         text = lb.Corpus.from_sentences(islice(lb.Corpus("sample"), 400))
-    made = lb.distillation.distill(model, text, methods="average", min_count=3)["average"]
-    print(f"{len(made)} words of {made.vectors.dim} dimensions out of {model}")
+    made = lb.distill(model, text, method="average", min_count=3)
+    print(f"{len(made)} words of {made.dim} dimensions out of {model}")
 
     OUT.mkdir(parents=True, exist_ok=True)
-    made.vectors.save(OUT / "domain.bin")  # word2vec's binary format, which gensim, too, reads from a file
-    vectors = made.vectors.to_gensim()
+    made.save(OUT / "domain.bin")  # word2vec's binary format, which gensim, too, reads from a file
+    vectors = made.to_gensim()
     for word in words:
         if word in vectors:
             near = ", ".join(f"{other} {cosine:.2f}" for other, cosine in vectors.most_similar(word, topn=5))

@@ -119,7 +119,7 @@ class Option:
         if not self.several:
             return self._checked(value)
         if isinstance(value, str | bytes | os.PathLike | Mapping) or not isinstance(value, Iterable):
-            if self.type is object or self.separator:
+            if self.type is object or self.separator or self.repeat:
                 return self.check(self._split(value))
             self.refuse(f"must be a list, got {shown(value)}", code="wrong_type")
         return tuple(self._checked(one) for one in value)
@@ -146,7 +146,7 @@ class Option:
             ):
                 if not holds:
                     self.refuse(f"must be {what} {bound}, got {value}", code="out_of_range")
-            if math.isinf(found):
+            if not math.isfinite(found):
                 self.refuse(f"must be finite, got {value}", code="out_of_range")
         return found
 
@@ -214,8 +214,14 @@ def options_of(settings: type[Settings]) -> tuple[Option, ...]:
     if settings not in _known:
         hints = get_type_hints(settings)
         declared = fields(settings)  # type: ignore[arg-type]
-        _known[settings] = tuple(_option(one, hints[one.name], settings.group) for one in declared)
+        _known[settings] = tuple(_option(one, hints[one.name], _group_of(settings, one.name)) for one in declared)
     return _known[settings]
+
+
+def _group_of(settings: type[Settings], name: str) -> str:
+    """The heading of the class that declares an option; settings put together of several classes keep theirs."""
+    declaring = (kind for kind in settings.__mro__ if name in vars(kind).get("__annotations__", {}))
+    return next((kind.group for kind in declaring if issubclass(kind, Settings)), settings.group)
 
 
 def _option(one: Field[Any], annotation: Any, group: str) -> Option:

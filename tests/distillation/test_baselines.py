@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+import limbeck as lb
 from limbeck.corpus import Corpus
-from limbeck.distillation import baselines
-from limbeck.distillation.baselines import BASELINES, GRID, Settings, grid, train_baseline
+from limbeck.distillation import DistilledVectors, baselines
+from limbeck.distillation.baselines import BASELINES, GRID, NgramSettings, grid, train_baseline
 from limbeck.distillation.wordlist import FoldedVocabulary
 from limbeck.errors import InputError, MissingExtra, UsageError
 from limbeck.stream.plan import Choice, Plan, make_plan
 from limbeck.stream.tasks import Survey
 from limbeck.stream.workers import Pool
 
-SMALL = Settings(dim=12, epochs=3, subsampling=1.0, window=3)
+SMALL = NgramSettings(dim=12, epochs=3, subsampling=1.0, window=3)
 SEA = ["harbour", "mast", "gull", "tide", "anchor", "reef", "brine", "fjord"]
 LAW = ["verdict", "plea", "juror", "statute", "bench", "writ", "oath", "tort"]
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=10**9)
@@ -45,7 +46,7 @@ def cosine(a: Any, b: Any) -> float:
 def test_words_that_meet_are_near(method: str) -> None:
     corpus = Corpus.from_sentences(halves())
     plan = index_of(corpus)
-    made = train_baseline(method, corpus, plan, Settings(dim=12, epochs=30, subsampling=1.0, window=5))
+    made = train_baseline(method, corpus, plan, NgramSettings(dim=12, epochs=30, subsampling=1.0, window=5))
     words = plan.vocabulary.words
     assert made.matrix.shape == (16, 12)
     rows = made.matrix - made.matrix.mean(axis=0)  # what all have in common says nothing
@@ -61,7 +62,7 @@ def test_equal_seeds_give_equal_vectors(method: str) -> None:
     corpus = Corpus.from_sentences(halves(60))
     plan = index_of(corpus)
     first, second = (train_baseline(method, corpus, plan, SMALL).matrix for _ in range(2))
-    other = train_baseline(method, corpus, plan, Settings(**{**vars(SMALL), "seed": 1})).matrix
+    other = train_baseline(method, corpus, plan, NgramSettings(**{**vars(SMALL), "seed": 1})).matrix
     np.testing.assert_array_equal(first, second)
     assert not np.allclose(first, other)
 
@@ -86,7 +87,7 @@ def test_what_gensim_reads_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     class Listening:
         """In the place of gensim's model: what it is told."""
 
-        def __init__(self, _method: str, _settings: Settings, _dim: int, words: Sequence[str], counts: Any) -> None:
+        def __init__(self, _method: str, _settings: Any, _dim: int, words: Sequence[str], counts: Any) -> None:
             counted.update(dict(zip(words, counts.tolist(), strict=True)))
             self.wv = Vectors(words)
 
@@ -96,7 +97,7 @@ def test_what_gensim_reads_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
             assert total_words * epochs == sum(map(len, read))
 
     monkeypatch.setattr(baselines, "_model", Listening)
-    made = train_baseline("skipgram", corpus, plan, Settings(dim=4, epochs=2))
+    made = train_baseline("skipgram", corpus, plan, NgramSettings(dim=4, epochs=2))
     once = [["the", "cat", "sat"], ["the", "dog"], ["a", "cat"]]
     assert read == once + once
     assert counted == Counter(word for sentence in once for word in sentence)
@@ -108,7 +109,7 @@ def test_a_long_sentence_is_read_to_its_end() -> None:
     """gensim takes 10,000 words of a sentence and drops the rest without a word."""
     corpus = Corpus.from_sentences([["early"] * 10_000 + ["late", "later"] * 300])
     plan = index_of(corpus)
-    made = train_baseline("skipgram", corpus, plan, Settings(dim=8, epochs=20, subsampling=1.0))
+    made = train_baseline("skipgram", corpus, plan, NgramSettings(dim=8, epochs=20, subsampling=1.0))
     rows = dict(zip(plan.vocabulary.words, made.matrix, strict=True))
     untouched = 1.0 / 8  # a row that was never trained is within ±1/d of zero in every coordinate
     assert np.abs(rows["late"]).max() > untouched
@@ -120,7 +121,7 @@ def test_a_word_the_text_lacks_has_its_ngrams_mean() -> None:
     own = plan.vocabulary
     more = type(own)([*own.words, "seaweed", "qz"], [*own.counts, 0, 0], [*own.contexts, 0, 0])
     plan = Plan(**{**vars(plan), "vocabulary": more})
-    with_ngrams = train_baseline("skipgram-ngrams", corpus, plan, Settings(**{**vars(SMALL), "ngrams": (5, 6)}))
+    with_ngrams = train_baseline("skipgram-ngrams", corpus, plan, NgramSettings(**{**vars(SMALL), "ngrams": (5, 6)}))
     without = train_baseline("skipgram", corpus, plan, SMALL)
     assert np.isnan(without.matrix[-2:]).all()
     assert np.isfinite(without.matrix[:-2]).all()
@@ -153,7 +154,7 @@ def test_ngrams_mean_is_gensims_own() -> None:
 def test_negatives_and_subsampling_are_fasttexts() -> None:
     """Exponent 0.5, and keep probability √(t/f) + t/f."""
     counts = np.array([1000, 100, 10])
-    model = baselines._model("skipgram", Settings(subsampling=1e-2), 4, ["a", "b", "c"], counts)
+    model = baselines._model("skipgram", NgramSettings(subsampling=1e-2), 4, ["a", "b", "c"], counts)
     cumulative = model.cum_table / model.cum_table[-1]
     np.testing.assert_allclose(np.diff([0, *cumulative]), np.sqrt(counts) / np.sqrt(counts).sum(), atol=1e-6)
     share = counts / counts.sum()
@@ -176,12 +177,12 @@ def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     with pytest.raises(UsageError, match="skipgram"):
         train_baseline("skipgrams", corpus, plan, SMALL)
     with pytest.raises(UsageError, match="dim"):
-        train_baseline("skipgram", corpus, plan, Settings())
+        train_baseline("skipgram", corpus, plan, NgramSettings())
     with pytest.raises(UsageError, match="start from"):
         train_baseline("cbow", corpus, plan, SMALL, start=np.zeros((16, 12)))
     for name in ("epochs", "dim"):
         with pytest.raises(UsageError, match=f"{name} must be at least 1, got -1"):
-            Settings(**{name: -1})
+            NgramSettings(**{name: -1})
     with pytest.raises(InputError, match="none"):
         train_baseline("cbow", Corpus.from_sentences([["nothing", "here"]]), plan, SMALL)
 
@@ -198,23 +199,21 @@ def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 @pytest.mark.parametrize("method", BASELINES)
 def test_a_method_like_any_other(method: str, tmp_path: Path) -> None:
     """`limbeck distill --method skipgram`: the teacher gives the dimensions, n-grams the vectors of words unseen."""
-    from limbeck.distillation import Distilled, distill
-
     given: dict[str, Any] = {"epochs": 2, "subsampling": 1.0}
-    made = distill(
+    made = lb.distill(
         lambda texts: [np.ones((len(text.words), 5)) for text in texts],
         halves(40),
-        methods=method,
+        method=method,
         min_count=1,
         add_words=["seaweed"],
-        train={method: given},
+        set={method: given},
         out=tmp_path / "out",
-    )[method]
-    assert made.vectors.dim == 5
+    )
+    assert made.dim == 5
     ngrams = BASELINES[method][1]
     assert ("seaweed" in made) == ngrams
     assert made.from_elsewhere == ({"ngrams": 1} if ngrams else {})
-    assert set(made.vectors.words) - {"seaweed"} == {*SEA, *LAW}
-    kept = Distilled.load(tmp_path / "out")
-    np.testing.assert_array_equal(kept.vectors.matrix, made.vectors.matrix)
-    assert kept.about["training"]["settings"]["epochs"] == 2
+    assert set(made.words) - {"seaweed"} == {*SEA, *LAW}
+    kept = DistilledVectors.load(tmp_path / "out")
+    np.testing.assert_array_equal(kept.matrix, made.matrix)
+    assert kept.record["training"]["settings"]["epochs"] == 2

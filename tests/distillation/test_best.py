@@ -176,12 +176,12 @@ def test_frames_are_whole_sentences_of_the_teacher():
     torch = pytest.importorskip("torch")
     encoder = lb.load_encoder("mini-bert", layers="-1")
     words = ["water", "stone", "quickly"]
-    settings = DistillSettings(templates=("the idea of {}.", "it is {}."))
+    settings = DistillSettings(template=("the idea of {}.", "it is {}."))
     (made,) = frames_vectors(encoder, words, settings, state=None, progress=False)
     model, tokenizer = encoder._model, encoder.prepare.aligner
     for row, word in enumerate(words):
         total = np.zeros(encoder.dim)
-        for template in settings.templates:
+        for template in settings.template:
             pieces = [*tokenizer.prefix, *tokenizer.encode(template.format(word)), *tokenizer.suffix]
             with torch.inference_mode():
                 states = model(input_ids=torch.tensor([pieces])).last_hidden_state[0]
@@ -193,14 +193,14 @@ def test_few_words_are_compared_with_those_of_the_text():
     """Three words alone have the vectors that they have among all."""
     sentences = [["the", "cat", "saw", "a", "dog"], ["a", "dog", "and", "the", "fish"], ["fish", "eat", "the", "cat"]]
     sentences = [[*sentence, f"w{i}"] for sentence in sentences for i in range(60)]
-    settings = {"methods": "best", "min_count": 1, "templates": ("it is {}.",)}
-    made = lb.distillation.distill("mini-bert", sentences, **settings)["best"]
-    assert made.about["neighbours_pull"] == pytest.approx(0.3 * len(made) / 20_000)
-    whole = made.vectors
-    few = lb.distillation.distill("mini-bert", sentences, words=["cat", "fish", "unicorn"], **settings)["best"]
-    assert few.vectors.words == ["cat", "fish", "unicorn"]
+    settings = {"method": "best", "min_count": 1, "template": ("it is {}.",)}
+    made = lb.distill("mini-bert", sentences, **settings)
+    assert made.record["neighbours_pull"] == pytest.approx(0.3 * len(made) / 20_000)
+    whole = made
+    few = lb.distill("mini-bert", sentences, words=["cat", "fish", "unicorn"], **settings)
+    assert few.words == ["cat", "fish", "unicorn"]
     assert few.origins == ["corpus", "corpus", "frames"]
-    assert few.vectors.similarity("cat", "fish") == pytest.approx(whole.similarity("cat", "fish"), abs=0.02)
+    assert few.similarity("cat", "fish") == pytest.approx(whole.similarity("cat", "fish"), abs=0.02)
 
 
 def test_frames_go_on_where_they_were_stopped(tmp_path, monkeypatch):
@@ -209,7 +209,7 @@ def test_frames_go_on_where_they_were_stopped(tmp_path, monkeypatch):
 
     encoder = lb.load_encoder("mini-bert", layers="-1")
     words = [f"w{i}" for i in range(FEW)] + ["water", "stone"]
-    settings = DistillSettings(templates=("the idea of {}.", "it is {}.", "what is {}?"))
+    settings = DistillSettings(template=("the idea of {}.", "it is {}.", "what is {}?"))
     (whole,) = frames_vectors(encoder, words, settings, state=None, progress=False)
     read: list[str] = []
 

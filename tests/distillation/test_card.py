@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from limbeck.distillation import Distilled
-from limbeck.distillation.best import FRAMES, BestSettings
+from limbeck.distillation import DistilledVectors
 from limbeck.distillation.card import card
+from limbeck.distillation.method_settings import BestSettings
+from limbeck.distillation.settings import TEMPLATES
 from limbeck.runs.distilling.work import plainly
-from limbeck.vectors import StaticVectors
 
 FRAMED = "the word in sentences about nothing else"
 USED = "the word in its contexts"
@@ -19,12 +19,12 @@ ABOUT = "the texts that it occurs in"
 
 
 def card_of(pull: float | None = None, cut_up: int = 1, **own: float) -> str:
-    about: dict[str, Any] = {"settings": {"templates": FRAMES}, "method_settings": plainly(BestSettings(**own))}
-    about["cut_up"] = cut_up
+    about: dict[str, Any] = {"method": "best", "layer": "1", "settings": {"template": TEMPLATES}, "cut_up": cut_up}
+    about["method_settings"] = plainly(BestSettings(**own))
     if pull is not None:
         about["neighbours_pull"] = pull
-    vectors = StaticVectors(["tea", "night"], np.eye(2))
-    return card(Distilled(vectors, "best", "1", np.array([3, 2]), ["corpus", "corpus"], about), dtype="float32")
+    made = DistilledVectors(["tea", "night"], np.eye(2), counts=[3, 2], origins=["corpus"] * 2, record=about)
+    return card(made, dtype="float32")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_vectors_that_were_not_drawn_are_not_said_to_be():
 
 def test_a_text_in_another_language_is_told():
     told = "the text does not look like English (en): give --language de."
-    vectors = StaticVectors(["tea"], np.eye(1))
     for text in ({"language_warning": told}, [{}, {"language_warning": told}, {"language_warning": told}]):
-        made = Distilled(vectors, "average", "1", np.array([3]), ["corpus"], {"text": text})
+        record = {"method": "average", "layer": "1", "text": text}
+        made = DistilledVectors(["tea"], np.eye(1), counts=[3], origins=["corpus"], record=record)
         assert card(made, dtype="float32").count("The text does not look like English") == 1

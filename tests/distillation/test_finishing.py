@@ -11,7 +11,7 @@ import tiny_models
 from made import sentences
 
 import limbeck as lb
-from limbeck.distillation import Distilled
+from limbeck.distillation import DistilledVectors
 from limbeck.distillation.finishing import finish, reduced, sif_weights, weighted_already
 from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders import HuggingFaceEncoder
@@ -28,8 +28,8 @@ def text() -> list[list[str]]:
     return [list(sentence.words) for sentence in sentences(100, documents=4)]
 
 
-def distilled(teacher: Any, **options: Any) -> Distilled:
-    return lb.distillation.distill(teacher, text(), min_count=1, **options, methods="average")["average"]
+def distilled(teacher: Any, **options: Any) -> DistilledVectors:
+    return lb.distill(teacher, text(), min_count=1, **options, method="average")
 
 
 def test_principal_components_are_scikit_learns_up_to_the_rule_of_signs():
@@ -50,16 +50,14 @@ def test_principal_components_are_scikit_learns_up_to_the_rule_of_signs():
 def test_fewer_dimensions(teacher: HuggingFaceEncoder):
     made = distilled(teacher, dim=5)
     whole = distilled(teacher)
-    x = whole.vectors.matrix.astype(float) - whole.vectors.matrix.mean(axis=0)
+    x = whole.matrix.astype(float) - whole.matrix.mean(axis=0)
     u, s, _ = np.linalg.svd(x, full_matrices=False)
-    np.testing.assert_allclose(
-        made.vectors.matrix @ made.vectors.matrix.T, (u * s)[:, :5] @ (u * s)[:, :5].T, atol=1e-3
-    )
-    assert made.vectors.dim == 5
+    np.testing.assert_allclose(made.matrix @ made.matrix.T, (u * s)[:, :5] @ (u * s)[:, :5].T, atol=1e-3)
+    assert made.dim == 5
     with pytest.raises(UsageError, match="dim must be at most the 16 dimensions that average has"):
         distilled(teacher, dim=17)
     with pytest.raises(LimbeckError, match="16 principal components need more than 16 words; there are 4"):
-        lb.distillation.distill(teacher, text(), words=["the", "river", "rose", "and"], dim=16)
+        lb.distill(teacher, text(), words=["the", "river", "rose", "and"], dim=16)
 
 
 def test_frequency_weights_are_of_real_counts(teacher: HuggingFaceEncoder):
@@ -68,24 +66,24 @@ def test_frequency_weights_are_of_real_counts(teacher: HuggingFaceEncoder):
         distilled(teacher, weighting="sif", sif=0.01, add_words=["barrel"]),
     )
     words = [word for sentence in {tuple(s): None for s in text()} for word in sentence]
-    assert plain.about["counts"]["words"] == len(words)
-    for word in made.vectors.words:
+    assert plain.record["counts"]["words"] == len(words)
+    for word in made.words:
         weight = 0.01 / (0.01 + words.count(word) / len(words))
         np.testing.assert_allclose(made[word], plain[word] * weight, rtol=1e-5)
     assert sif_weights(np.array([0]), 10, 1e-3).tolist() == [1.0]
-    assert weighted_already(made.about["finishing"])
-    assert not weighted_already(plain.about["finishing"])
+    assert weighted_already(made.record["finishing"])
+    assert not weighted_already(plain.record["finishing"])
     with pytest.raises(UsageError, match="needs counts of words"):
-        lb.distillation.distill(teacher, words=["a"], methods="word", weighting="sif")
+        lb.distill(teacher, words=["a"], method=["word"], weighting="sif")
 
 
 def test_a_repair_is_fitted_on_the_words_of_the_text(teacher: HuggingFaceEncoder):
     plain = distilled(teacher, add_words=["barrel"])
     made = distilled(teacher, add_words=["barrel"], repair="center")
     seen = np.array(plain.origins) == "corpus"
-    mean = plain.vectors.matrix[seen].astype(float).mean(axis=0)
-    np.testing.assert_allclose(made.vectors.matrix, plain.vectors.matrix - mean, atol=1e-5)
-    assert [step["step"] for step in made.about["finishing"]] == ["repair"]
+    mean = plain.matrix[seen].astype(float).mean(axis=0)
+    np.testing.assert_allclose(made.matrix, plain.matrix - mean, atol=1e-5)
+    assert [step["step"] for step in made.record["finishing"]] == ["repair"]
 
 
 def test_a_repair_from_a_file(teacher: HuggingFaceEncoder, tmp_path: Path):
@@ -96,7 +94,7 @@ def test_a_repair_from_a_file(teacher: HuggingFaceEncoder, tmp_path: Path):
     file = tmp_path / "center.safetensors"
     save(Center().fit(np.stack([shift - 1, shift + 1])), file)
     made = distilled(teacher, repair=str(file))
-    np.testing.assert_allclose(made.vectors.matrix, plain.vectors.matrix - shift, atol=1e-5)
+    np.testing.assert_allclose(made.matrix, plain.matrix - shift, atol=1e-5)
     save(Center().fit(np.stack([shift - 1, shift + 1])), file, about={"model": "another"})
     with pytest.raises(InputError, match="a repair is of the model it was fitted on"):
         distilled(teacher, repair=str(file))
@@ -116,11 +114,9 @@ def test_repair_comes_before_dimensions_and_they_before_weights():
 
 @pytest.mark.parametrize(("keep", "most"), [("float16", 1e-3), ("int8", 1e-2)])
 def test_smaller_files(teacher: HuggingFaceEncoder, tmp_path: Path, keep: str, most: float):
-    made = lb.distillation.distill(teacher, text(), min_count=1, keep=keep, out=tmp_path / "v", methods="average")[
-        "average"
-    ]
+    made = lb.distill(teacher, text(), min_count=1, keep=keep, out=tmp_path / "v", method="average")
     again = lb.StaticVectors.load(tmp_path / "v")
-    x, y = made.vectors.matrix, again.matrix
+    x, y = made.matrix, again.matrix
     cosines = (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
     assert (1 - cosines < most).all()
     assert (x != y).any()

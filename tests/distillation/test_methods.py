@@ -14,13 +14,14 @@ from made import sentences
 
 import limbeck as lb
 from limbeck.corpus import Corpus
-from limbeck.distillation.best import FEW, FRAMES
+from limbeck.distillation.best import FEW
 from limbeck.distillation.card import ORIGINS
 from limbeck.distillation.methods import in_order, start_of
+from limbeck.distillation.settings import TEMPLATES, DistillSettings
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.encoders.miniatures import miniature_folder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.runs.distill import settings_of
+from limbeck.runs.distilling.checks import settled
 from limbeck.seeds import hash_occurrences
 from limbeck.stream import TextSource, collect
 
@@ -46,12 +47,12 @@ def collected(encoder: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("pieces", ["mean", "min", "last"])
 def test_average_is_that_of_all_collected_vectors(pool: str, pieces: str):
     encoder = tiny(pooling=pieces)
-    made = lb.distillation.distill(encoder, text(), methods="average", min_count=3, over_contexts=pool)
+    made = lb.distill(encoder, text(), method=["average"], min_count=3, over_contexts=pool)
     vectors, strings, _ = collected(encoder)
     assert list(made) == [f"average-{layer}" for layer in encoder.layers]
     for number, one in enumerate(made.values()):
         assert len(one) > 15
-        for row, word in enumerate(one.vectors.words):
+        for row, word in enumerate(one.words):
             own = vectors[number][strings == word]
             np.testing.assert_allclose(one[word], getattr(own, pool)(axis=0), rtol=2e-6, atol=2e-6)
             assert one.counts[row] == len(own)
@@ -61,10 +62,10 @@ def test_average_is_that_of_all_collected_vectors(pool: str, pieces: str):
 @pytest.mark.parametrize("most", [5, 1000])
 def test_principal_is_the_first_singular_vector_of_chosen_occurrences(most: int):
     encoder = tiny(layers="-1")
-    made = lb.distillation.distill(encoder, text(), methods="principal", min_count=3, max_contexts=most)["principal"]
+    made = lb.distill(encoder, text(), method="principal", min_count=3, max_contexts=most)
     vectors, strings, hashes = collected(encoder)
     signs = []
-    for word in made.vectors.words:
+    for word in made.words:
         rows = np.flatnonzero(strings == word)
         rows = rows[np.argsort(hashes[rows])][:most]
         own = vectors[0][rows]
@@ -87,18 +88,18 @@ def test_methods_asked_for_together_cost_one_pass_and_are_the_same():
     reads = []
     forward = encoder.forward
     encoder.forward = lambda batch: (reads.append(len(batch)), forward(batch))[1]  # type: ignore[method-assign]
-    both = lb.distillation.distill(encoder, text(), methods="average,principal", min_count=3)
+    both = lb.distill(encoder, text(), method=["average", "principal"], min_count=3)
     together = sum(reads)
     reads.clear()
     apart = {
         name: one
         for method in ("average", "principal")
-        for name, one in lb.distillation.distill(encoder, text(), methods=[method], min_count=3).items()
+        for name, one in lb.distill(encoder, text(), method=[method], min_count=3).items()
     }
     assert sum(reads) == 2 * together
     assert list(both) == ["average-1", "average-2", "principal-1", "principal-2"]
     for name, one in both.items():
-        np.testing.assert_array_equal(one.vectors.matrix, apart[name].vectors.matrix)
+        np.testing.assert_array_equal(one.matrix, apart[name].matrix)
 
 
 def hidden_states(model: Any, ids: list[int]) -> torch.Tensor:
@@ -120,9 +121,7 @@ POOLS = {
 @pytest.mark.parametrize(("special_input", "special_mean"), [(True, False), (True, True), (False, False)])
 def test_word_alone_is_what_transformers_gives(pooling: str, special_input: bool, special_mean: bool):
     encoder = tiny(pooling=pooling)
-    made = lb.distillation.distill(
-        encoder, words=WORDS, methods="word", special_input=special_input, special_mean=special_mean
-    )
+    made = lb.distill(encoder, words=WORDS, method=["word"], special_input=special_input, special_mean=special_mean)
     tokenizer = tiny_models.tokenizer("wordpiece uncased")
     several = 0
     for word in WORDS:
@@ -134,12 +133,12 @@ def test_word_alone_is_what_transformers_gives(pooling: str, special_input: bool
         want = POOLS[pooling](states)
         for number, one in enumerate(made.values()):
             np.testing.assert_allclose(one[word], want[number].numpy(), rtol=1e-5, atol=1e-5)
-            assert one.origins[one.vectors.index(word)] == "alone"
+            assert one.origins[one.index(word)] == "alone"
     assert several > 2
 
 
 def test_word_alone_of_a_decoder_keeps_its_only_position():
-    made = lb.distillation.distill(tiny("gpt2", layers="-1"), words=["river", "unbelievable"], methods="word")["word"]
+    made = lb.distill(tiny("gpt2", layers="-1"), words=["river", "unbelievable"], method="word")
     tokenizer = tiny_models.tokenizer("byte-level")
     for word in ("river", "unbelievable"):
         ids = tokenizer(" " + word)["input_ids"]
@@ -153,7 +152,7 @@ def test_word_alone_of_a_miniature():
 
     folder = str(miniature_folder("mini-bert"))
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
-    vectors = lb.distillation.vectors_for(["tea", "limbeck"], "mini-bert", methods="word")
+    vectors = lb.distill("mini-bert", words=["tea", "limbeck"], method="word")
     for word in ("tea", "limbeck"):
         want = hidden_states(model, tokenizer(word)["input_ids"])[-1][1:-1].mean(0)
         np.testing.assert_allclose(vectors[word], want.numpy(), rtol=1e-4, atol=1e-4)
@@ -171,7 +170,7 @@ def framed(template: str, word: str) -> torch.Tensor:
 
 @pytest.mark.parametrize("templates", [["the meaning of {}."], ["the meaning of {}.", "({})", "{} is old"]])
 def test_frame_is_the_mean_over_templates(templates: list[str]):
-    made = lb.distillation.distill(tiny(layers="-1"), words=WORDS, methods="frame", templates=templates)["frame"]
+    made = lb.distill(tiny(layers="-1"), words=WORDS, method="frame", template=templates)
     for word in WORDS:
         want = torch.stack([framed(template, word) for template in templates]).mean(0)
         np.testing.assert_allclose(made[word], want.numpy(), rtol=1e-5, atol=1e-5)
@@ -179,9 +178,7 @@ def test_frame_is_the_mean_over_templates(templates: list[str]):
 
 def test_each_way_has_an_origin_of_its_own():
     """`frame` is one sentence, the word's own pieces; `frames` are many, whole."""
-    made = lb.distillation.distill(
-        tiny(layers="-1"), text(), methods="word,frame,frames,best", words=["river", "barrel"]
-    )
+    made = lb.distill(tiny(layers="-1"), text(), method=["word", "frame", "frames", "best"], words=["river", "barrel"])
     assert {name: list(one.origins) for name, one in made.items()} == {
         "word": ["alone", "alone"],
         "frame": ["frame", "frame"],
@@ -197,53 +194,55 @@ def test_teachers_that_know_whole_words_alone():
     def lengths(texts: Any) -> list[Any]:
         return [[[float(len(word)), 1.0] for word in text.words] for text in texts]
 
-    vectors = lb.distillation.vectors_for(["tea", "night train"], lengths, methods="word")
+    vectors = lb.distill(lengths, words=["tea", "night train"], method="word")
     assert vectors["night train"].tolist() == [5.0, 1.0]
     with pytest.raises(UsageError, match="has no special tokens to choose about"):
-        lb.distillation.vectors_for(["tea"], lengths, methods="word", special_mean=True)
-    elmo = lb.distillation.vectors_for(["tea", "green tea"], "mini-elmo", methods="frame")
+        lb.distill(lengths, words=["tea"], method="word", special_mean=True)
+    elmo = lb.distill("mini-elmo", words=["tea", "green tea"], method="frame")
     assert elmo.matrix.any(axis=1).all()
 
 
 def test_a_frame_that_is_the_default_of_another_method_is_heeded(tmp_path: Path):
     """`frames` has sentences of its own; "the meaning of {}." is what `frame` reads where nothing is said."""
     usual, given, other = (
-        lb.distillation.distill(tiny(layers="-1"), words=WORDS, methods="frames", **how)["frames"]
-        for how in ({}, {"templates": ["the meaning of {}."]}, {"templates": ["the {} of it."]})
+        lb.distill(tiny(layers="-1"), words=WORDS, method="frames", **how)
+        for how in ({}, {"template": ["the meaning of {}."]}, {"template": ["the {} of it."]})
     )
-    assert np.abs(usual.vectors.matrix - given.vectors.matrix).max() > 1e-3
-    assert np.abs(other.vectors.matrix - given.vectors.matrix).max() > 1e-3
-    assert [len(made.about["settings"]["templates"]) for made in (usual, given)] == [len(FRAMES), 1]
-    best = lb.distillation.distill(tiny(layers="-1"), text(), methods="best,average", out=tmp_path / "v")
-    assert best["best"].about["settings"]["templates"] == FRAMES
-    assert best["average"].about["settings"]["templates"] == ("the meaning of {}.",)
+    assert np.abs(usual.matrix - given.matrix).max() > 1e-3
+    assert np.abs(other.matrix - given.matrix).max() > 1e-3
+    assert [len(made.record["settings"]["template"]) for made in (usual, given)] == [len(TEMPLATES), 1]
+    best = lb.distill(tiny(layers="-1"), text(), method=["best", "average"], out=tmp_path / "v")
+    assert best["best"].record["settings"]["template"] == list(TEMPLATES)
+    assert best["average"].record["settings"]["template"] == ["the meaning of {}."]
     card = (tmp_path / "v" / "best" / "README.md").read_text()
-    assert all(frame.replace("{}", "…") in card for frame in FRAMES)
+    assert all(frame.replace("{}", "…") in card for frame in TEMPLATES)
 
 
 def test_settings_that_nothing_heeds_are_refused_before_a_model_is_loaded():
-    for options, told in (
-        ({"sif": 1e-3}, "--sif is for --weighting sif"),
-        ({"special_mean": True}, "--special-mean is of word"),
-        ({"special_input": False}, "--no-special-input is of word"),
-        ({"max_contexts": 100}, "--max-contexts is of principal"),
-        ({"over_contexts": "max", "methods": "contexts"}, "--over-contexts is of average"),
-        ({"templates": ["it is {}."], "methods": "word"}, "--frame is of frame, frames"),
-        ({"templates": ["it is {}."], "methods": "average", "unseen": "drop"}, "--frame is of frame, frames"),
-        ({"methods": ""}, "--method must be one of"),
-        ({"methods": []}, "at least one method is needed"),
+    for options, code, parameter in (
+        ({"sif": 1e-2}, "no_effect", "sif"),
+        ({"special_mean": True}, "no_effect", "special_mean"),
+        ({"special_input": False}, "no_effect", "special_input"),
+        ({"max_contexts": 50}, "no_effect", "max_contexts"),
+        ({"over_contexts": "max", "method": "contexts"}, "no_effect", "over_contexts"),
+        ({"template": ["it is {}."], "method": "word"}, "no_effect", "template"),
+        ({"template": ["it is {}."], "method": "average", "unseen": "drop"}, "no_effect", "template"),
+        ({"preset": "paper"}, "no_effect", "preset"),
+        ({"method": ""}, "no_method", "method"),
+        ({"method": []}, "no_method", "method"),
     ):
-        with pytest.raises(UsageError, match=told):
-            lb.distillation.distill("no-such-model", "no-such-text", **options)
+        with pytest.raises(UsageError) as caught:
+            lb.distill("no-such-model", "no-such-text", **options)
+        assert (caught.value.code, caught.value.parameter) == (code, parameter)
     for options in (
         {"sif": 1e-2, "weighting": "sif"},
         {"special_mean": True, "unseen": "alone"},
         {"special_mean": False, "special_input": True},
         {"over_contexts": "max"},
-        {"templates": ["it is {}."]},
-        {"templates": ["it is {}."], "methods": "x2static"},
+        {"template": ["it is {}."]},
+        {"template": ["it is {}."], "method": "x2static"},
     ):
-        settings_of(options.get("methods", "best"), options)
+        settled(DistillSettings(**options), "best")
 
 
 def test_a_view_of_weight_0_is_not_made():
@@ -261,93 +260,102 @@ def test_a_view_of_weight_0_is_not_made():
         ({"frames": 0}, {"average", "contexts"}, {"corpus"}),
         ({"average": 0, "contexts": 0}, {"frames"}, {"frames"}),
     ):
-        settings, _ = settings_of("best", {"train": {"best": weights}})
+        settings = DistillSettings(set={"best": weights})
         assert set(in_order(settings)) == {"best", *reads}
         calls.clear()
-        made = lb.distillation.distill(teacher, text(), min_count=1, train={"best": weights})["best"]
+        made = lb.distill(teacher, text(), min_count=1, set={"best": weights})
         assert set(made.origins) == origins
-        assert (len(calls) >= len(FRAMES)) == ("frames" in reads)  # as many sentences a word
+        assert (len(calls) >= len(TEMPLATES)) == ("frames" in reads)  # as many sentences a word
 
 
 def training(method: str, **settings: Any) -> dict[str, Any]:
-    return {"methods": method, "train": {method: settings}}
+    return {"method": method, "set": {method: settings}}
 
 
 def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
-    for options, told in (
-        ({"methods": "averge"}, "did you mean 'average'"),
-        ({"over_contexts": "median"}, "--over-contexts must be one of"),
-        ({"templates": ["no place"]}, "must have {} once"),
-        ({"special_input": False, "special_mean": True}, "cannot be in the mean"),
-        ({"repair": "all-but-the-tip"}, "did you mean 'all-but-the-top'"),
-        ({"unseen": "guess"}, "--unseen must be one of"),
-        ({"train": {"average": {"epochs": 1}}}, "average has no settings of its own"),
-        ({"train": {"word": {}}}, "--set is for methods that are asked for"),
-        ({"start": "averge"}, "did you mean 'average'"),
-        ({"dim": 0}, "--dim must be at least 1"),
-        ({"sif": 0.0}, "--sif must be above 0"),
-        ({"train": {"best": {"dim": "abc"}}}, "--set dim of best must be a whole number; got 'abc'"),
-        ({"methods": "skipgram", "train": {"skipgram": {"kwargs": 1}}}, "--set of skipgram must be one of dim, epochs"),
-        ({"methods": "cbow", "train": {"cbow": {"args": 1}}}, "--set of cbow must be one of dim, epochs"),
-        ({"methods": "x2static", "train": {"x2static": {"preset": 3}}}, "preset must be one of .*; got '3'"),
-        (training("skipgram", ngrams=(2, 3)), "--set of skipgram must be one of dim, .*, seed; got 'ngrams'"),
-        (training("cbow", buckets=100), "--set of cbow must be one of dim, .*, seed; got 'buckets'"),
-        (training("cbow-ngrams", ngrams=(3, 2)), "ngrams must be at least and at most so many characters"),
-        (training("cbow", learning_rate=math.inf), "learning_rate must be a finite number above 0, got inf"),
-        (training("x2static", clamp=-1.0), r"clamp must be 0 \(none\) or a finite number above it; got -1\.0"),
-        (training("x2static", clamp=math.inf), "clamp must be 0 .*; got inf"),
-        (training("x2static", clamp=math.nan), "clamp must be 0 .*; got nan"),
-        (training("x2static", learning_rate=math.inf), "learning_rate must be a finite number above 0; got inf"),
-        (training("x2static", length=math.inf), "length must be 0 .* or a finite number above it; got inf"),
-        (training("regression", pull=math.inf), "pull must be 0 or a finite number above it; got inf"),
-        ({"methods": "x2static", "start": "x2static"}, "--start x2static is for others that train"),
-        ({"methods": "regression", "start": "regression"}, "--start regression is for others that train"),
-        ({"methods": "skipgram", "start": "average"}, "can begin from given vectors, and none is asked for"),
+    for options, code, parameter in (
+        ({"method": "averge"}, "unknown_choice", "method"),
+        ({"over_contexts": "median"}, "unknown_choice", "over_contexts"),
+        ({"template": ["no place"]}, "no_place", "template"),
+        ({"template": []}, "no_template", "template"),
+        ({"special_input": False, "special_mean": True}, "exclusive", "special_mean"),
+        ({"repair": "all-but-the-tip"}, "unknown_choice", "repair"),
+        ({"unseen": "guess"}, "unknown_choice", "unseen"),
+        ({"set": {"average": {"epochs": 1}}, "method": "average"}, "no_settings", "set"),
+        ({"set": {"word": {}}}, "no_effect", "set"),
+        ({"set": 3}, "wrong_type", "set"),
+        ({"start": "averge"}, "unknown_choice", "start"),
+        ({"dim": 0}, "out_of_range", "dim"),
+        ({"sif": 0.0}, "out_of_range", "sif"),
+        ({"set": {"best": {"dim": "abc"}}}, "wrong_type", "set"),
+        (training("best", frames=-1.0), "out_of_range", "set"),
+        (training("best", frames=0, average=0, contexts=0), "no_component", "set"),
+        (training("skipgram", kwargs=1), "unknown_choice", "set"),
+        (training("x2static", preset=3), "unknown_choice", "set"),
+        (training("skipgram", ngrams=(2, 3)), "unknown_choice", "set"),
+        (training("cbow", buckets=100), "unknown_choice", "set"),
+        (training("cbow-ngrams", ngrams=(3, 2)), "out_of_range", "set"),
+        (training("cbow", learning_rate=math.inf), "out_of_range", "set"),
+        (training("x2static", clamp=-1.0), "out_of_range", "set"),
+        (training("x2static", clamp=math.inf), "out_of_range", "set"),
+        (training("x2static", clamp=math.nan), "out_of_range", "set"),
+        (training("x2static", exponent=math.nan), "out_of_range", "set"),
+        (training("x2static", length=math.inf), "out_of_range", "set"),
+        (training("x2static", context="masked", epochs=2), "exclusive", "set"),
+        (training("regression", pull=math.inf), "out_of_range", "set"),
+        ({"method": "x2static", "start": "x2static"}, "no_effect", "start"),
+        ({"method": "regression", "start": "regression"}, "no_effect", "start"),
+        ({"method": "skipgram", "start": "average"}, "no_effect", "start"),
     ):
-        with pytest.raises(UsageError, match=told):
-            lb.distillation.distill("no-such-model", "no-such-text", **options)
-    told = "--corpus is needed: best makes vectors of a text; word, frame and frames do not"
-    with pytest.raises(UsageError, match=told):
-        lb.distillation.distill("mini-bert", words=["tea"], methods="best")
-    with pytest.raises(UsageError, match="needed: average, principal make vectors of a text"):
-        lb.distillation.distill("mini-bert", words=["tea"], methods="average,frame,principal")
-    with pytest.raises(UsageError, match=r"set best.dim must be at most the teacher's 128 dimensions; got 300"):
-        lb.distillation.distill("mini-bert", [["tea"]], train={"best": {"dim": 300}})
-    with pytest.raises(UsageError, match="dim must be at most the 128 dimensions that frame has; got 300"):
-        lb.distillation.distill("mini-bert", words=["tea"], methods="frame", dim=300)
-    how: dict[str, Any] = {"methods": "x2static", "train": {"x2static": {"layer": 3}}}
-    with pytest.raises(UsageError, match=r"set x2static\.layer, of those of layers, must be one of 12; got '3'"):
-        lb.distillation.distill("mini-bert", [["tea"]], **how)
-    for methods, start, told in (
-        ("x2static", "sent2vec", "x2static has 128 .* sent2vec has 300: --set sent2vec.dim=128"),
-        ("regression", "sent2vec", "regression has 128 .* sent2vec has 300: --set sent2vec.dim=128"),
-        ("x2static,sent2vec", "average", "sent2vec has 300 .* average has 128: --set sent2vec.dim=128"),
+        with pytest.raises(UsageError) as caught:
+            lb.distill("no-such-model", "no-such-text", **options)
+        assert (caught.value.code, caught.value.parameter) == (code, parameter), options
+    with pytest.raises(UsageError, match=r"^set best\.dim must be a whole number, got 'abc'\.$"):
+        lb.distill("no-such-model", "no-such-text", **training("best", dim="abc"))
+
+
+def test_settings_that_a_teacher_cannot_have_are_refused():
+    words: dict[str, Any] = {"words": ["tea"]}
+    text: dict[str, Any] = {"corpus": [["tea"]]}
+    for options, code, parameter in (
+        ({"method": "best", **words}, "no_source", "corpus"),
+        ({"method": ["average", "frame", "principal"], **words}, "no_source", "corpus"),
+        ({"method": "word"}, "no_source", "words"),
+        ({"method": "frame", "weighting": "sif", **words}, "no_counts", "weighting"),
+        ({"method": "word", "text_unit": "paragraph", **words}, "no_effect", "text_unit"),
+        ({"set": {"best": {"dim": 300}}, **text}, "out_of_range", "set"),
+        ({"method": "frame", "dim": 300, **words}, "out_of_range", "dim"),
+        ({**training("x2static", layer=3), **text}, "unknown_choice", "set"),
+        ({"method": "x2static,x2static", "start": "sent2vec", **text}, "other_dimensions", "start"),
+        ({"method": "regression", "start": "sent2vec", **text}, "other_dimensions", "start"),
+        ({"method": ["x2static", "sent2vec"], "start": "average", **text}, "other_dimensions", "start"),
     ):
-        with pytest.raises(UsageError, match=told):
-            lb.distillation.distill("mini-bert", [["tea"]], methods=methods, start=start)
-    with pytest.raises(UsageError, match="corpus or words is needed"):
-        lb.distillation.distill("mini-bert", methods="word")
+        with pytest.raises(UsageError) as caught:
+            lb.distill("mini-bert", **options)
+        assert (caught.value.code, caught.value.parameter) == (code, parameter), options
+        if code == "other_dimensions":
+            assert "set sent2vec.dim=128" in str(caught.value)
 
 
 def test_the_method_that_others_begin_from_has_its_own_start():
-    settings, _ = settings_of("x2static,regression,skipgram", {"start": "x2static"})
+    settings = DistillSettings(method="x2static,regression,skipgram", start="x2static")
     starts = [start_of(name, settings) for name in ("x2static", "regression", "skipgram")]
     assert starts == ["", "x2static", ""]
-    settings, _ = settings_of("x2static,regression", {"start": "regression"})
+    settings = DistillSettings(method="x2static,regression", start="regression")
     assert [start_of(name, settings) for name in ("x2static", "regression")] == ["regression", "average"]
-    settings, _ = settings_of("regression", {"start": "none"})
+    settings = DistillSettings(method="regression", start="none")
     assert start_of("regression", settings) == ""
 
 
 def test_words_that_the_text_lacks_are_blamed_where_there_is_nothing_to_train():
     for methods, how in (("sent2vec", {}), ("x2static", {"unseen": "drop"})):
         with pytest.raises(LimbeckError, match="check words and case"):
-            lb.distillation.distill(tiny(), text(), words=["barrel"], methods=methods, **how)
+            lb.distill(tiny(), text(), words=["barrel"], method=methods, **how)
 
 
 def test_a_note_says_where_frames_are_not_centered():
-    few = lb.distillation.distill(tiny(layers="-1"), words=WORDS, methods="frames", templates=["it is {}."])["frames"]
+    few = lb.distill(tiny(layers="-1"), words=WORDS, method="frames", template=["it is {}."])
     many = [f"river {number}" for number in range(FEW)]
-    enough = lb.distillation.distill(tiny(layers="-1"), words=many, methods="frames", templates=["it is {}."])["frames"]
-    assert [note for note in few.about["notes"] if "not centered" in note]
-    assert enough.about["notes"] == []
+    enough = lb.distill(tiny(layers="-1"), words=many, method="frames", template=["it is {}."])
+    assert [note for note in few.record["notes"] if "not centered" in note]
+    assert enough.record["notes"] == []

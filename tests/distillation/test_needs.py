@@ -17,11 +17,13 @@ from made import as_jsonl, sentences
 from limbeck.cli import main
 from limbeck.distillation import METHODS, best
 from limbeck.distillation.alone import read_words
+from limbeck.distillation.settings import TEMPLATES, DistillSettings
 from limbeck.distillation.x2static.cache import ContextCache
-from limbeck.runs.distill import open_subject, settings_of
 from limbeck.runs.distilling import needs as distill_needs
+from limbeck.runs.distilling.compute import open_subject
 from limbeck.runs.distilling.needs import needs, seconds_alone, sentences_of
 from limbeck.runs.distilling.work import Distillation
+from limbeck.runs.execution.context import RunContext
 from limbeck.stream.workers import Workers
 
 Said = Callable[..., list[str]]
@@ -67,7 +69,7 @@ def test_words_without_a_text_take_time_and_memory_too(said: Said):
 
 
 def test_a_word_alone_is_read_once_whatever_the_templates():
-    settings, _ = settings_of("word,frame,frames", {"templates": ["a {}.", "the {}.", "no {}."]})
+    settings = DistillSettings(method="word,frame,frames", template=["a {}.", "the {}.", "no {}."])
     assert [sentences_of(name, settings) for name in settings.methods] == [1, 3, 3]
 
 
@@ -97,16 +99,16 @@ def letters(texts: Any) -> list[Any]:
 
 def planned(words: int, state: Path | None = None, methods: str = "best", **options: Any) -> Distillation:
     """A run on so many words, ready to begin."""
-    settings, rest = settings_of(methods, {"min_count": 1, **options})
+    settings = DistillSettings(method=methods, **{"min_count": 1, **options})
     text = [[f"w{(first + step) % words}" for step in range(3)] for first in range(words)]
-    work = Distillation(open_subject(letters, text, settings, **rest), settings, state, Workers(), False)
+    work = Distillation(open_subject(letters, text, settings), settings, RunContext(checkpoint=state))
     work.plan_words()
     return work
 
 
 def test_memory_told_is_not_less_than_is_used():
     """What is held before the last step, by its size, and what numpy takes in it, by Python's own account."""
-    work = planned(10_000, templates=["the {}."])
+    work = planned(10_000, template=["the {}."])
     for name in ("frames", "average", "contexts"):
         work.make(name)
     assert work._filled is not None
@@ -136,7 +138,7 @@ def test_disk_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     work.make("frames")
     sums = 2 * 8 * 1000 * DIM  # of average and contexts
     told = needs(work)
-    assert len(there) == len(best.FRAMES)
+    assert len(there) == len(TEMPLATES)
     assert told.state - sums == pytest.approx(max(there) + 4 * 1000 * DIM, rel=0.1)
     assert told.disk == 4 * 1000 * DIM
 
@@ -144,7 +146,7 @@ def test_disk_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_vectors_of_other_dimensions_are_told_as_such():
     """sent2vec has its own; best may have fewer than its teacher."""
     assert needs(planned(1000, methods="sent2vec")).disk == 4 * 1000 * 300
-    assert needs(planned(1000, train={"best": {"dim": 5}})).disk == 4 * 1000 * 5
+    assert needs(planned(1000, set={"best": {"dim": 5}})).disk == 4 * 1000 * 5
 
 
 def test_vectors_of_ngrams_take_memory():
@@ -158,9 +160,9 @@ def test_contexts_of_later_epochs_are_in_the_disk_while_it_runs(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def told(**own: Any) -> int:
-        return needs(planned(1000, methods=method, train={method: own})).state
+        return needs(planned(1000, methods=method, set={method: own})).state
 
-    work = planned(1000, tmp_path, method, train={method: {"epochs": 2}})
+    work = planned(1000, tmp_path, method, set={method: {"epochs": 2}})
     there: list[int] = []
 
     def watched(cache: ContextCache) -> None:

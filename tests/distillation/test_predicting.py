@@ -12,7 +12,7 @@ import tiny_models
 from made import sentences
 
 import limbeck as lb
-from limbeck.distillation import METHODS, Distilled, Method, Trained
+from limbeck.distillation import METHODS, DistilledVectors, Method, Trained
 from limbeck.distillation.methods import predicts
 from limbeck.distillation.predicting import PENALTIES, Ridge
 from limbeck.distillation.settings import DistillSettings
@@ -48,13 +48,13 @@ def mapped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("unseen", ["frame", "alone"])
 def test_a_linear_map_of_the_teacher_is_found_again(unseen: str):
     words = ["w1", "barrel", "night train"]
-    made = lb.distillation.distill(teacher, TEXT, methods="mapped", words=words, unseen=unseen, min_count=2)["mapped"]
-    assert made.vectors.words == words
+    made = lb.distill(teacher, TEXT, method="mapped", words=words, unseen=unseen, min_count=2)
+    assert made.words == words
     assert list(made.origins) == ["corpus", unseen, unseen]
     night_train = (own_vector("night") + own_vector("train")) / 2
     for word, vector in (("barrel", own_vector("barrel")), ("night train", night_train)):
         np.testing.assert_allclose(made[word], vector @ MAP + SHIFT, atol=1e-5)
-    (step,) = made.about["finishing"]
+    (step,) = made.record["finishing"]
     assert step.pop("explained") == pytest.approx(1, abs=1e-6)
     # the list has one word that the text knows: the others were taken from the text, and are not shown
     assert step == {"step": "unseen", "origin": unseen, "words": 2, "fitted_on": 60, "penalty": min(PENALTIES)}
@@ -72,16 +72,16 @@ def test_words_to_fit_on_are_the_most_frequent(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(Ridge, "fit", fit)
     rare_last = [["w0"] * 3, *([f"w{n}"] * (60 - n) for n in range(1, 60))]
-    lb.distillation.distill(teacher, rare_last, methods="mapped", add_words=["barrel"], min_count=1)
+    lb.distill(teacher, rare_last, method=["mapped"], add_words=["barrel"], min_count=1)
     want = np.stack([own_vector(f"w{n}") for n in range(1, 21)])
     np.testing.assert_allclose(seen[0], want, rtol=1e-5)
 
 
 def test_the_teachers_own_vectors_stand_as_they_are():
     """What docs/distill.md measured: the average beside plain frames."""
-    made = lb.distillation.distill(teacher, TEXT, methods="average", words=["w1", "barrel"])["average"]
+    made = lb.distill(teacher, TEXT, method="average", words=["w1", "barrel"])
     np.testing.assert_allclose(made["barrel"], own_vector("barrel"), rtol=1e-5)
-    assert made.about["finishing"] == []
+    assert made.record["finishing"] == []
     plain = DistillSettings()
     assert [name for name in METHODS if predicts(name, plain)] == [
         "best",
@@ -103,15 +103,15 @@ def made_text() -> list[list[str]]:
     return [list(sentence.words) for sentence in sentences(150, documents=6)]
 
 
-def lengths(made: Distilled) -> dict[str, float]:
-    norms = np.linalg.norm(made.vectors.matrix, axis=1)
+def lengths(made: DistilledVectors) -> dict[str, float]:
+    norms = np.linalg.norm(made.matrix, axis=1)
     return {kind: float(norms[[origin == kind for origin in made.origins]].mean()) for kind in set(made.origins)}
 
 
 def test_lengths_are_those_of_the_words_of_the_text():
-    methods = "principal,contexts,regression,average"
-    made = lb.distillation.distill(
-        tiny(), made_text(), methods=methods, min_count=2, add_words=["barrel", "unbelievable", "old kettle"]
+    methods = ["principal", "contexts", "regression", "average"]
+    made = lb.distill(
+        tiny(), made_text(), method=methods, min_count=2, add_words=["barrel", "unbelievable", "old kettle"]
     )
     for name in ("principal", "contexts", "regression"):
         found = lengths(made[name])
@@ -126,25 +126,25 @@ FRAME = ["it is {}."]
 @pytest.mark.parametrize(
     ("how", "origins", "steps"),
     [
-        ({"templates": FRAME}, ["corpus", "frames"], []),
-        ({"templates": FRAME, "unseen": "drop"}, ["corpus"], []),
-        ({"templates": FRAME, "unseen": "pieces"}, ["corpus", "pieces"], ["unseen"]),
-        ({"templates": FRAME, "unseen": "alone"}, ["corpus", "alone"], ["unseen"]),
-        ({"templates": FRAME, "train": {"best": {"frames": 0}}}, ["corpus", "frame"], ["unseen"]),
-        ({"train": {"best": {"frames": 0}}, "unseen": "drop"}, ["corpus"], []),
+        ({"template": FRAME}, ["corpus", "frames"], []),
+        ({"template": FRAME, "unseen": "drop"}, ["corpus"], []),
+        ({"template": FRAME, "unseen": "pieces"}, ["corpus", "pieces"], ["unseen"]),
+        ({"template": FRAME, "unseen": "alone"}, ["corpus", "alone"], ["unseen"]),
+        ({"template": FRAME, "set": {"best": {"frames": 0}}}, ["corpus", "frame"], ["unseen"]),
+        ({"set": {"best": {"frames": 0}}, "unseen": "drop"}, ["corpus"], []),
     ],
 )
 def test_best_and_words_that_the_text_lacks(how: dict[str, Any], origins: list[str], steps: list[str]):
-    made = lb.distillation.distill(tiny(), made_text(), words=["river", "barrel"], **how)["best"]
+    made = lb.distill(tiny(), made_text(), words=["river", "barrel"], **how)
     assert list(made.origins) == origins
-    assert [step["step"] for step in made.about["finishing"]] == steps
-    assert (np.linalg.norm(made.vectors.matrix, axis=1) < 2).all()  # a frame's own vector has a length of 4
+    assert [step["step"] for step in made.record["finishing"]] == steps
+    assert (np.linalg.norm(made.matrix, axis=1) < 2).all()  # a frame's own vector has a length of 4
 
 
 def test_two_runs_are_alike_and_the_card_tells_it(tmp_path: Path):
-    how: dict[str, Any] = {"methods": "contexts", "min_count": 2, "add_words": ["barrel"]}
-    one, two = (lb.distillation.distill(tiny(), made_text(), **how)["contexts"] for _ in range(2))
-    np.testing.assert_array_equal(one.vectors.matrix, two.vectors.matrix)
+    how: dict[str, Any] = {"method": "contexts", "min_count": 2, "add_words": ["barrel"]}
+    one, two = (lb.distill(tiny(), made_text(), **how) for _ in range(2))
+    np.testing.assert_array_equal(one.matrix, two.matrix)
     one.save(tmp_path / "v")
     told = (tmp_path / "v" / "README.md").read_text()
     assert "1 words that the text does not have were brought into the space of the others from frame" in told

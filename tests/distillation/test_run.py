@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.distillation import METHODS, Distilled, Known, Method, Rows, Trained
+from limbeck.distillation import METHODS, DistilledVectors, Known, Method, MethodSettings, Rows, Trained
 from limbeck.encoders import HuggingFaceEncoder
-from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.runs.distill import settings_of
+from limbeck.errors import InputError, Interrupted, LimbeckError, UsageError
+from limbeck.runs.distill import DistillResult, DistillRun
 from limbeck.runs.distilling.work import worsened
+from limbeck.settings import option
 from limbeck.stream import run_pass
 from limbeck.tables import read_csv
 
@@ -64,7 +65,7 @@ def test_one_method_and_layer_is_the_folder_itself(run: Run, model: Path, text: 
     out = tmp_path / "v"
     status, said, _ = run("--model", model, "--corpus", text, "--min-count", 2, "--out", out)
     assert status == 0
-    assert Distilled.load(out).method == "best"
+    assert DistilledVectors.load(out).method == "best"
     shutil.rmtree(out)
     how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "average")
     status, said, _ = run(*how, "--out", out)
@@ -73,15 +74,13 @@ def test_one_method_and_layer_is_the_folder_itself(run: Run, model: Path, text: 
     assert files_of(out) == sorted([".limbeck", *ONE, "report.html"])
     told = json.loads((out / "run.json").read_text())
     assert told["teacher"]["fingerprint"] == lb.load_encoder(model).model_fingerprint
-    assert told["counts"]["words"] == sum(
-        lb.distillation.distill(str(model), text, min_count=1, methods="average")["average"].counts
-    )
+    assert told["counts"]["words"] == sum(lb.distill(str(model), text, min_count=1, method="average").counts)
     card = (out / "README.md").read_text()
     assert told["teacher"]["fingerprint"] in card
     assert "mean over all occurrences" in card
-    made = Distilled.load(out)
-    direct = lb.distillation.distill(str(model), text, min_count=2, methods="average")["average"]
-    np.testing.assert_array_equal(made.vectors.matrix, direct.vectors.matrix)
+    made = DistilledVectors.load(out)
+    direct = lb.distill(str(model), text, min_count=2, method="average")
+    np.testing.assert_array_equal(made.matrix, direct.matrix)
     assert made.counts.tolist() == direct.counts.tolist()
     assert list(made.origins) == list(direct.origins)
 
@@ -107,9 +106,9 @@ def test_several_are_folders_in_it(run: Run, model: Path, text: Path, tmp_path: 
 def test_what_the_card_says_of_use_works(model: Path, text: Path, tmp_path: Path):
     for package in ("model2vec", "sentence_transformers", "gensim"):
         pytest.importorskip(package)
-    made = lb.distillation.distill(str(model), text, min_count=2, out=tmp_path / "v", methods="average")["average"]
-    words = [word for word in made.vectors.words if word.isalpha()]
-    want = made.vectors.vectors(words)
+    made = lb.distill(str(model), text, min_count=2, out=tmp_path / "v", method="average")
+    words = [word for word in made.words if word.isalpha()]
+    want = made.vectors(words)
     card = (tmp_path / "v" / "README.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     parts = code.replace("this-folder", str(tmp_path / "v")).split("\n\nfrom sentence_transformers")
@@ -127,9 +126,9 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
     copy = tmp_path / "teacher"
     shutil.copytree(model, copy)
     (copy / "README.md").write_text("---\nlicense: mit\n---\n")
-    how: dict[str, Any] = {"methods": "regression,sent2vec", "min_count": 2, "words": ["the", "owl", "barrel"]}
-    how["train"] = {"regression": {"pull": 2.5}, "sent2vec": {"dim": 4}}
-    lb.distillation.distill(str(copy), text, out=tmp_path / "v", **how)
+    how: dict[str, Any] = {"method": ["regression", "sent2vec"], "min_count": 2, "words": ["the", "owl", "barrel"]}
+    how["set"] = {"regression": {"pull": 2.5}, "sent2vec": {"dim": 4}}
+    lb.distill(str(copy), text, out=tmp_path / "v", **how)
     taught, untaught = ((tmp_path / "v" / name / "README.md").read_text() for name in ("regression", "sent2vec"))
     for part in ("# teacher: regression", "pull 2.5", str(text), "3, of which the text has 2", "card says: mit."):
         assert part in taught
@@ -140,7 +139,7 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
     assert "licence of the text asks for" in untaught
     assert "teacher" not in untaught.partition("## Licence")[2]
     assert "1 word has no vector: barrel." in untaught  # a teacher's vector is none of its kind
-    lb.distillation.distill(lb.StaticVectors(["the"], np.ones((1, 2))), "sample", out=tmp_path / "s", min_count=200)
+    lb.distill(lb.StaticVectors(["the"], np.ones((1, 2))), "sample", out=tmp_path / "s", min_count=200)
     card = (tmp_path / "s" / "README.md").read_text()
     assert "teacher's licence nothing is known" in card
     assert "text's is CC0 1.0" in card
@@ -150,7 +149,7 @@ def test_a_card_tells_teacher_text_method_and_licences(model: Path, text: Path, 
 def test_a_preset_of_x2static_says_all_that_is_not_given(model: Path, text: Path, tmp_path: Path, run: Run):
     how = ("--model", model, "--corpus", text, "--method", "x2static", "--preset")
     assert run(*how, "released", "--window", 12, "--set", "epochs=2", "--out", tmp_path / "r")[0] == 0
-    told = Distilled.load(tmp_path / "r").about
+    told = DistilledVectors.load(tmp_path / "r").record
     assert told["text"]["lowercase"]
     assert (told["settings"]["min_count"], told["settings"]["max_words"]) == (10, 200_000)
     assert not told["settings"]["deduplicate"]
@@ -161,18 +160,18 @@ def test_a_preset_of_x2static_says_all_that_is_not_given(model: Path, text: Path
     assert told["training"]["occurrences_seen"] == told["counts"]["words"]  # special tokens are none
     assert (tmp_path / "r" / "figures" / "losses.png").stat().st_size > 0
     assert run(*how, "paper", "--min-count", 3, "--out", tmp_path / "p")[0] == 0
-    told = Distilled.load(tmp_path / "p").about
+    told = DistilledVectors.load(tmp_path / "p").record
     assert (told["settings"]["min_count"], told["settings"]["deduplicate"]) == (3, True)
     assert told["text"]["lowercase"]
     assert not told["teacher"]["settings"]["keep_first"]
-    _, rest = settings_of("x2static", {"preset": "released", "text_unit": "paragraph"})
-    assert rest == {"text_unit": "paragraph", "preset_window": 500, "lowercase": True, "keep_first": True}
-    assert settings_of("x2static", {"preset": "released", "window": 9})[1]["window"] == 9
-    assert settings_of("x2static", {"preset": "corrected"})[1] == {}
+    asked = DistillRun.of({"method": "x2static", "preset": "released", "text_unit": "paragraph"}).asked
+    assert asked == {"text_unit": "paragraph", "preset_window": 500, "lowercase": True, "keep_first": True}
+    assert DistillRun.of({"method": "x2static", "preset": "released", "window": 9}).asked["window"] == 9
+    assert DistillRun.of({"method": "x2static", "preset": "corrected"}).asked == {}
     # the tiny teacher has fewer positions than the 200 of the preset
     status, said, _ = run(*how, "released", "--set", "epochs=1", "--out", tmp_path / "own")
     assert status == 0
-    told = Distilled.load(tmp_path / "own").about
+    told = DistilledVectors.load(tmp_path / "own").record
     assert told["teacher"]["settings"]["window"] == tiny_models.POSITIONS
     assert f"note: the preset's window is 200 pieces, and the teacher reads {tiny_models.POSITIONS}" in said
     assert (
@@ -184,26 +183,26 @@ def test_a_preset_of_x2static_says_all_that_is_not_given(model: Path, text: Path
     assert "ask for" in complaint
     status, _, complaint = run("--model", model, "--corpus", text, "--preset", "paper", "--out", tmp_path / "n")
     assert status == 2
-    assert "--preset paper is of x2static, which is not asked for" in complaint
+    assert "--preset paper applies only to x2static" in complaint
     status, _, complaint = run(*how, "papper", "--out", tmp_path / "n")
     assert status == 2
     assert "did you mean 'paper'" in complaint
 
 
 def test_the_layer_that_was_trained_on_is_named(model: Path, text: Path):
-    how: dict[str, Any] = {"methods": "x2static", "min_count": 2, "train": {"x2static": {"subsample": 0}}}
-    alone = lb.distillation.distill(str(model), text, layers="1", **how)["x2static"]
-    how["train"]["x2static"]["layer"] = "1"
-    among = lb.distillation.distill(str(model), text, layers="1,2", **how)["x2static"]
+    how: dict[str, Any] = {"method": "x2static", "min_count": 2, "set": {"x2static": {"subsample": 0}}}
+    alone = lb.distill(str(model), text, layers="1", **how)
+    how["set"]["x2static"]["layer"] = "1"
+    among = lb.distill(str(model), text, layers="1,2", **how)
     assert (alone.layer, among.layer) == ("1", "1")
-    np.testing.assert_allclose(among.vectors.matrix, alone.vectors.matrix, atol=1e-6)
+    np.testing.assert_allclose(among.matrix, alone.matrix, atol=1e-6)
 
 
 def test_the_seed_reaches_methods_that_train(model: Path, text: Path):
-    how: dict[str, Any] = {"methods": "x2static", "min_count": 2, "train": {"x2static": {"subsample": 0}}}
-    one, same, other = (lb.distillation.distill(str(model), text, seed=seed, **how)["x2static"] for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.vectors.matrix, same.vectors.matrix)
-    assert np.abs(one.vectors.matrix - other.vectors.matrix).max() > 1e-3
+    how: dict[str, Any] = {"method": "x2static", "min_count": 2, "set": {"x2static": {"subsample": 0}}}
+    one, same, other = (lb.distill(str(model), text, seed=seed, **how) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.matrix, same.matrix)
+    assert np.abs(one.matrix - other.matrix).max() > 1e-3
 
 
 class Stopping(HuggingFaceEncoder):
@@ -227,25 +226,25 @@ def test_a_stopped_run_goes_on_to_the_same_vectors(
     monkeypatch.setattr("limbeck.distillation.alone.CHUNK", 8)
     kind = tiny_models.tokenizer("wordpiece uncased")
     teacher = Stopping(tiny_models.model("bert"), kind, name="bert", layers="1,2")
-    how: dict[str, Any] = {"methods": "average,principal,frame", "min_count": 2, "max_contexts": 4}
+    how: dict[str, Any] = {"method": ["average", "principal", "frame"], "min_count": 2, "max_contexts": 4}
     how |= {"add_words": ["barrel", "unbelievable"], "over_contexts": "mean"}
-    want = lb.distillation.distill(teacher, text, **how)
+    want = lb.distill(teacher, text, **how)
     teacher.left = after
-    with pytest.raises(KeyboardInterrupt):
-        lb.distillation.distill(teacher, text, out=tmp_path / "v", **how)
+    with pytest.raises((KeyboardInterrupt, Interrupted)):
+        lb.distill(teacher, text, out=tmp_path / "v", **how)
     assert not (tmp_path / "v").exists()
     teacher.left = 10**9
     with pytest.raises(LimbeckError, match="an unfinished run is here"):
-        lb.distillation.distill(teacher, text, out=tmp_path / "v", **how)
+        lb.distill(teacher, text, out=tmp_path / "v", **how)
     with pytest.raises(InputError, match="a run is resumed with the same model, text and settings"):
-        lb.distillation.distill(teacher, text, out=tmp_path / "v", existing="resume", **(how | {"min_count": 3}))
+        lb.distill(teacher, text, out=tmp_path / "v", existing="resume", **(how | {"min_count": 3}))
     reads: list[int] = []
     monkeypatch.setattr(Stopping, "forward", _counting(reads))
-    made = lb.distillation.distill(teacher, text, out=tmp_path / "v", existing="resume", **how)
+    made = lb.distill(teacher, text, out=tmp_path / "v", existing="resume", **how)
     assert made.keys() == want.keys()
     for name, one in made.items():
-        assert one.vectors.words == want[name].vectors.words
-        np.testing.assert_array_equal(one.vectors.matrix, want[name].vectors.matrix)
+        assert one.words == want[name].words
+        np.testing.assert_array_equal(one.matrix, want[name].matrix)
         assert list(one.origins) == list(want[name].origins)
     if after > 8:
         assert len(reads) == 11 - after  # neither the text nor the frames that are done are read again
@@ -261,19 +260,17 @@ def test_a_run_stopped_after_its_pass_comes_to_the_same_vectors(
     """The state of a short pass or training is not saved at its end, since the vectors follow at once."""
     kind = tiny_models.tokenizer("wordpiece uncased")
     teacher = HuggingFaceEncoder(tiny_models.model("bert"), kind, name="bert", layers="2")
-    want = lb.distillation.distill(teacher, text, methods=method, min_count=2)[method]
+    want = lb.distill(teacher, text, method=method, min_count=2)
     with monkeypatch.context() as stopping:
         stopping.setattr("limbeck.runs.distilling.work.Distillation.finished", _stopped)
-        with pytest.raises(KeyboardInterrupt):
-            lb.distillation.distill(teacher, text, methods=method, min_count=2, out=tmp_path / "v")
-    made = lb.distillation.distill(teacher, text, methods=method, min_count=2, out=tmp_path / "v", existing="resume")[
-        method
-    ]
-    assert made.vectors.words == want.vectors.words
-    np.testing.assert_array_equal(made.vectors.matrix, want.vectors.matrix)
+        with pytest.raises((KeyboardInterrupt, Interrupted)):
+            lb.distill(teacher, text, method=method, min_count=2, out=tmp_path / "v")
+    made = lb.distill(teacher, text, method=method, min_count=2, out=tmp_path / "v", existing="resume")
+    assert made.words == want.words
+    np.testing.assert_array_equal(made.matrix, want.matrix)
 
 
-def _stopped(*_: Any) -> None:
+def _stopped(*_: Any, **__: Any) -> None:
     raise KeyboardInterrupt
 
 
@@ -286,9 +283,9 @@ def _counting(reads: list[int]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class Steps:
-    size: float = 0.5
-    epochs: int = 1
+class Steps(MethodSettings):
+    size: float = option(0.5, help="of a step")
+    epochs: int = option(1, help="times through the text")
 
 
 def train_towards_ones(
@@ -340,25 +337,25 @@ def test_a_method_that_trains(run: Run, model: Path, text: Path, tmp_path: Path)
     how = ("--model", model, "--corpus", text, "--min-count", 2, "--quiet", "--out", out)
     named = ("--method", "moved", "--set", "size=0.25", "--set", "epochs=2", "--start", "average")
     assert run(*how, *named)[0] == 0
-    made = Distilled.load(out)
-    average = lb.distillation.distill(str(model), text, min_count=2, methods="average")["average"]
-    for word, count in zip(average.vectors.words, average.counts.tolist(), strict=True):
+    made = DistilledVectors.load(out)
+    average = lb.distill(str(model), text, min_count=2, method="average")
+    for word, count in zip(average.words, average.counts.tolist(), strict=True):
         want = 1 - (1 - average[word].astype(float)) * 0.75 ** (2 * count)
         np.testing.assert_allclose(made[word], want, rtol=1e-5, atol=1e-6)
     assert read_csv(out / "losses.csv") == {"step": ["0.0", "1.0"], "loss": ["1.0", "0.5"]}
-    assert made.about["training"]["kept_in"].endswith("state/moved")
-    anew = lb.distillation.distill(str(model), text, min_count=2, methods="moved")["moved"]
-    for word, count in zip(anew.vectors.words, anew.counts.tolist(), strict=True):
+    assert made.record["training"]["kept_in"].endswith("state/moved")
+    anew = lb.distill(str(model), text, min_count=2, method="moved")
+    for word, count in zip(anew.words, anew.counts.tolist(), strict=True):
         np.testing.assert_allclose(anew[word], 1 - 0.5**count, rtol=1e-5)
 
 
 @pytest.mark.usefixtures("trained_methods")
 def test_a_method_made_of_others(model: Path, text: Path):
-    made = lb.distillation.distill(str(model), text, min_count=2, methods="blend", layers="1,2", add_words=["barrel"])
+    made = lb.distill(str(model), text, min_count=2, method=["blend"], layers="1,2", add_words=["barrel"])
     assert list(made) == ["blend"]
     assert made["blend"].layer == "2"
-    parts = lb.distillation.distill(str(model), text, min_count=2, methods="average,moved", layers="1,2")
-    for word, count in zip(parts["moved"].vectors.words, parts["moved"].counts.tolist(), strict=True):
+    parts = lb.distill(str(model), text, min_count=2, method=["average", "moved"], layers="1,2")
+    for word, count in zip(parts["moved"].words, parts["moved"].counts.tolist(), strict=True):
         share = count / (count + 5)
         want = (1 - share) * parts["average-2"][word] + share * parts["moved"][word]
         np.testing.assert_allclose(made["blend"][word], want, rtol=1e-5, atol=1e-6)
@@ -370,14 +367,14 @@ def test_wrong_settings_of_a_method_that_trains(run: Run, model: Path, text: Pat
     how = ("--model", model, "--corpus", text, "--out", tmp_path / "v", "--quiet")
     for given, told in (
         (("--method", "moved", "--set", "seize=1"), "must be one of size, epochs; got 'seize', did you mean"),
-        (("--method", "average", "--start", "frame"), "--start is for methods that train"),
+        (("--method", "average", "--start", "frame"), "--start frame is for methods that train"),
         (("--method", "moved", "--set", "size"), "--set must be NAME=VALUE"),
-        (("--method", "moved", "--set", "epochs=two"), "--set epochs of moved must be a whole number, such as 1"),
-        (("--method", "moved", "--set", "epochs=1.5"), "must be a whole number, such as 1; got 1.5"),
-        (("--method", "moved", "--set", "size=True"), "must be a number, such as 0.5; got True"),
-        (("--method", "x2static", "--set", "distinct=0"), "must be True or False, such as True; got 0"),
-        (("--method", "average", "--set", "size=1"), "--set size=1: average has no settings of its own: leave it out"),
-        (("--method", "moved,x2static", "--set", "epochs=1"), "METHOD.NAME=VALUE, with METHOD one of moved, x2static"),
+        (("--method", "moved", "--set", "epochs=two"), "--set moved.epochs must be a whole number, got 'two'"),
+        (("--method", "moved", "--set", "epochs=1.5"), "--set moved.epochs must be a whole number, got 1.5"),
+        (("--method", "moved", "--set", "size=True"), "--set moved.size must be a number, got True"),
+        (("--method", "x2static", "--set", "distinct=0"), "--set x2static.distinct must be True or False, got 0"),
+        (("--method", "average", "--set", "size=1"), "--set size=1 must be for methods with settings"),
+        (("--method", "moved,x2static", "--set", "epochs=1"), "must be for one of moved, x2static (METHOD.NAME=VALUE)"),
         (("--method", "moved", "--start", "blend"), "cannot be made before itself"),
     ):
         status, _, complaint = run(*how, *given)
@@ -390,7 +387,7 @@ def test_dry_run_says_words_time_memory_and_disk(run: Run, model: Path, text: Pa
         "--model", model, "--corpus", text, "--out", tmp_path / "v", "--dry-run", "--min-count", 1, "--quiet"
     )
     assert status == 0
-    for part in ("20 followed", "of memory", "of disk", "words a second"):
+    for part in ("20 tracked", "of memory", "of disk", "words a second"):
         assert part in said
     assert "are to have a vector" not in said  # all that are followed
     assert list(tmp_path.iterdir()) == []
@@ -408,11 +405,11 @@ def test_words_without_a_text_are_read_in_the_frame(run: Run, model: Path, tmp_p
     words = tmp_path / "words.txt"
     words.write_text("river\nbarrel\n", encoding="utf-8")
     status, said, err = run("--model", model, "--words", words, "--out", tmp_path / "v")
-    assert (status, err) == (0, "without --corpus words are read in a frame: --method frame\n")
+    assert (status, err) == (0, "without --corpus words are read in a template: --method frame\n")
     assert "2 words × 16 dimensions" in said
-    want = lb.distillation.vectors_for(["river", "barrel"], str(model))
-    np.testing.assert_array_equal(Distilled.load(tmp_path / "v").vectors.matrix, want.matrix)
-    assert list(lb.distillation.distill(str(model), words=["river"])) == ["frame"]
+    want = lb.distill(str(model), words=["river", "barrel"])
+    np.testing.assert_array_equal(DistilledVectors.load(tmp_path / "v").matrix, want.matrix)
+    assert lb.distill(str(model), words=["river"]).method == "frame"
     assert (
         "--method frame" not in run("--model", model, "--words", words, "--method", "word", "--out", tmp_path / "w")[2]
     )
@@ -460,7 +457,7 @@ def test_a_loss_that_rises_is_told(run: Run, model: Path, text: Path, tmp_path: 
 def test_a_layer_can_be_named_by_its_number(run: Run, model: Path, text: Path, tmp_path: Path):
     how = ("--model", model, "--corpus", text, "--min-count", 2, "--method", "x2static", "--layers", "1,2")
     assert run(*how, "--set", "layer=1", "--out", tmp_path / "v")[0] == 0
-    assert Distilled.load(tmp_path / "v").layer == "1"
+    assert DistilledVectors.load(tmp_path / "v").layer == "1"
 
 
 def test_words_that_are_read_beside_a_short_list_are_told(run: Run, model: Path, text: Path, tmp_path: Path):
@@ -478,11 +475,11 @@ def test_words_that_are_read_beside_a_short_list_are_told(run: Run, model: Path,
 def test_kept_vectors_on_the_command_line(run: Run, model: Path, text: Path, tmp_path: Path):
     lb.encode(str(model), text, out=tmp_path / "kept", layers="-1", keep="float32")
     assert run("--vectors", tmp_path / "kept", "--out", tmp_path / "v", "--min-count", 2, "--quiet")[0] == 0
-    direct = lb.distillation.distill(str(model), text, min_count=2, methods="average")["average"]
-    np.testing.assert_allclose(lb.StaticVectors.load(tmp_path / "v").matrix, direct.vectors.matrix, rtol=1e-5)
+    direct = lb.distill(str(model), text, min_count=2, method="average")
+    np.testing.assert_allclose(lb.StaticVectors.load(tmp_path / "v").matrix, direct.matrix, rtol=1e-5)
     status, _, complaint = run("--vectors", tmp_path / "kept", "--model", model, "--out", tmp_path / "w")
     assert status == 2
-    assert "--vectors stand in the place" in complaint
+    assert "--vectors replaces --model and --corpus" in complaint
     assert run("--out", tmp_path / "w")[0] == 2
 
 
@@ -498,7 +495,7 @@ def test_words_frames_and_scores(run: Run, model: Path, text: Path, tmp_path: Pa
     assert "2 of them from pieces" in said
     assert "2 | from the mean of the word's pieces" in (out / "README.md").read_text()
     shutil.rmtree(out)
-    framed = ("--method", "frame", "--frame", "this is a {}.", "--frame", "the {}")
+    framed = ("--method", "frame", "--template", "this is a {}.", "--template", "the {}")
     status, said, _ = run("--model", model, "--words", words, *framed, "--out", out)
     assert status == 0
     assert "“this is a ….” and “the …”" in (out / "README.md").read_text()
@@ -510,7 +507,7 @@ def test_words_frames_and_scores(run: Run, model: Path, text: Path, tmp_path: Pa
 def test_a_finished_run_is_scored_anew_on_other_tasks(run: Run, model: Path, text: Path, tmp_path: Path):
     how = ("--model", model, "--corpus", text, "--min-count", 1, "--out", tmp_path / "v")
     assert run(*how)[0] == 0
-    words = [word for word in Distilled.load(tmp_path / "v").vectors.words if word.isalpha()]
+    words = [word for word in DistilledVectors.load(tmp_path / "v").words if word.isalpha()]
     pairs = [(a, b) for row, a in enumerate(words) for b in words[row + 1 :]][:40]
     for file in ("EN-RG-65.txt", "EN-WS-353-ALL.txt"):
         lines = [f"{a}\t{b}\t{min(len(b), 8) / 2}\n" for a, b in pairs]
@@ -521,7 +518,7 @@ def test_a_finished_run_is_scored_anew_on_other_tasks(run: Run, model: Path, tex
         assert (status, complaint) == (0, "")
         assert "complete already" in said
         assert re.search(rf"^  {task}: -?0\.\d+", said, re.MULTILINE)
-        assert [score["task"] for score in Distilled.load(tmp_path / "v").about["scores"]] == [task]
+        assert [score["task"] for score in DistilledVectors.load(tmp_path / "v").record["scores"]] == [task]
         assert f"| {task} |" in (tmp_path / "v" / "README.md").read_text()
     assert (tmp_path / "v" / "model.safetensors").stat().st_mtime_ns == before
     # where none are asked for, those that were taken stay
@@ -545,6 +542,91 @@ def test_help_names_every_method_and_its_settings(capsys: pytest.CaptureFixture[
     assert "ngrams=" not in whole_words[1]  # they would not heed it
 
 
+def test_the_verb_gives_what_loading_its_folder_gives(model: Path, text: Path, tmp_path: Path):
+    how: dict[str, Any] = {"min_count": 2, "set": {"x2static": {"subsample": 0}}, "figures": False}
+    made = lb.distill(str(model), text, method=["average", "x2static"], out=tmp_path / "v", **how)
+    made.save(tmp_path / "saved")
+    for folder in ("v", "saved"):
+        again = DistillResult.load(tmp_path / folder)
+        assert list(again) == list(made) == ["average", "x2static"]
+        assert again.record == made.record
+        assert again.columns() == made.columns()
+        for name, one in made.items():
+            assert_same(again[name], one)
+    one = lb.distill(str(model), text, method="x2static", out=tmp_path / "one", **how)
+    assert one.record["options"] == {"method": ["x2static"], "min_count": 2, "set": {"x2static": {"subsample": 0}}}
+    assert one.losses
+    assert_same(DistilledVectors.load(tmp_path / "one"), one)
+    assert_same(DistillResult.load(tmp_path / "one")["x2static"], one)
+    one.save(tmp_path / "by_itself")
+    assert_same(DistilledVectors.load(tmp_path / "by_itself"), one)
+    assert lb.StaticVectors.load(tmp_path / "one").words == one.words
+
+
+def assert_same(one: DistilledVectors, other: DistilledVectors) -> None:
+    assert one.words == other.words
+    np.testing.assert_array_equal(one.matrix, other.matrix)
+    assert one.counts.tolist() == other.counts.tolist()
+    assert one.origins == other.origins
+    assert one.total == other.total
+    assert one.record == other.record
+    assert one.losses == other.losses
+
+
+def test_the_command_and_the_verb_write_the_same_files(run: Run, model: Path, text: Path, tmp_path: Path):
+    how = ("--method", "average,x2static", "--set", "epochs=2", "--min-count", 2, "--unseen", "drop", "--no-figures")
+    assert run("--model", model, "--corpus", text, *how, "--out", tmp_path / "c", "--quiet")[0] == 0
+    lb.distill(
+        str(model),
+        [text],
+        method=["average", "x2static"],
+        set={"epochs": 2},
+        min_count=2,
+        unseen="drop",
+        figures=False,
+        out=tmp_path / "p",
+    )
+    files = files_of(tmp_path / "c")
+    assert files == files_of(tmp_path / "p")
+    for file in files:
+        one, other = ((tmp_path / name / file).read_bytes() for name in "cp")
+        if file.endswith("run.json"):
+            one, other = (timeless(json.loads(content)) for content in (one, other))
+        if not file.endswith((".html", ".md", ".limbeck")):
+            assert one == other, file
+
+
+def timeless(record: dict[str, Any]) -> Any:
+    training = {name: value for name, value in record.get("training", {}).items() if name != "seconds"}
+    return {name: value for name, value in record.items() if name not in ("seconds", "written")} | {
+        "training": training
+    }
+
+
+def test_what_one_method_gives_and_what_several(model: Path, text: Path):
+    """A string gives static vectors, a list a result, whatever is in it."""
+    one = lb.distill(str(model), text, method="average", min_count=2)
+    assert isinstance(one, lb.StaticVectors)
+    several = lb.distill(str(model), text, method=["average"], min_count=2)
+    assert isinstance(several, lb.DistillResult)
+    np.testing.assert_array_equal(several["average"].matrix, one.matrix)
+    assert several.to_pandas()["words"].tolist() == [len(one)]
+    for how in ({"method": "average,frame"}, {"method": "average", "layers": "1,2"}):
+        with pytest.raises(UsageError) as caught:
+            lb.distill(str(model), text, **how)
+        assert (caught.value.code, caught.value.parameter) == ("several_vectors", "method")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"x2static": {"epochs": 2}}, {"x2static.epochs": 2}, {"epochs": "2"}, ["epochs=2"], "x2static.epochs=2"],
+)
+def test_settings_of_a_method_can_be_written_in_several_ways(given: Any):
+    run = DistillRun.of({"method": "x2static", "set": given})
+    assert run.settled.set == {"x2static": {"epochs": 2}}
+
+
 def test_errors_name_the_remedy(model: Path, text: Path):
-    with pytest.raises(UsageError, match="text-unit cannot be chosen for no text"):
-        lb.distillation.distill(str(model), words=["a"], methods="word", text_unit="paragraph")
+    with pytest.raises(UsageError) as caught:
+        lb.distill(str(model), words=["a"], method="word", text_unit="paragraph")
+    assert (caught.value.code, caught.value.parameter) == ("no_effect", "text_unit")

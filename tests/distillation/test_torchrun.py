@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from made import WORDS, as_jsonl, sentences
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.cli.torchrun import Launch, joined, launched
+from limbeck.distillation.settings import DistillSettings
 from limbeck.errors import UsageError
-from limbeck.runs.distill import settings_of
 from limbeck.runs.distilling.together import check_together
 
 
@@ -42,11 +41,11 @@ def test_two_processes_write_the_folder_of_one(tmp_path: Path, capsys: pytest.Ca
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("words × 5 dimensions") == 1  # the first process speaks
     assert main([*map(str, command), "--out", str(tmp_path / "one")]) == 0
-    one, two = (lb.distillation.Distilled.load(tmp_path / name) for name in ("one", "two"))
-    np.testing.assert_allclose(two.vectors.matrix, one.vectors.matrix, rtol=0, atol=1e-5)
+    one, two = (lb.distillation.DistilledVectors.load(tmp_path / name) for name in ("one", "two"))
+    np.testing.assert_allclose(two.matrix, one.matrix, rtol=0, atol=1e-5)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-    assert two.about["training"]["processes"] == 2
-    assert two.about["counts"] == one.about["counts"]
+    assert two.record["training"]["processes"] == 2
+    assert two.record["counts"] == one.record["counts"]
     capsys.readouterr()
 
 
@@ -56,18 +55,18 @@ def test_commands_of_one_process_are_refused_in_a_line(tmp_path: Path, capsys: p
     assert main(["measure", "--model", "mini-bert", "--corpus", "sample", "--out", str(tmp_path / "m")]) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
-    assert "`limbeck measure` is for one: leave torchrun out." in said[0]
+    assert "`limbeck measure` is for one: omit torchrun." in said[0]
     with (
         pytest.raises(UsageError, match="a GPU of its own; got device cuda:1"),
-        joined(Launch(1, 2), Namespace(device="cuda:1")),
+        joined(Launch(1, 2), "cuda:1"),
     ):
         pass
 
 
 def test_methods_of_one_process_are_refused() -> None:
-    check_together(settings_of("x2static,sent2vec", {})[0])
+    check_together(DistillSettings(method="x2static,sent2vec"))
     with pytest.raises(UsageError, match="x2static, sent2vec and regression; average, best are for one"):
-        check_together(settings_of("average,x2static,best", {})[0])
+        check_together(DistillSettings(method="average,x2static,best"))
 
 
 def test_one_process_of_torchrun_is_like_none(monkeypatch: pytest.MonkeyPatch) -> None:

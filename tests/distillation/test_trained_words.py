@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from made import as_jsonl, sentences
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.distillation import METHODS, Distilled
+from limbeck.distillation import METHODS, DistilledVectors
 from limbeck.encoders import HuggingFaceEncoder
-from limbeck.errors import InputError, LimbeckError
+from limbeck.errors import InputError, Interrupted, LimbeckError
 
 LISTED = ["owl", "river", "the"]
 TRAIN: dict[str, Any] = {"x2static": {"subsample": 0}, "sent2vec": {"dim": 4, "epochs": 1, "subsample": 0}}
@@ -32,9 +33,9 @@ def teacher() -> HuggingFaceEncoder:
     return HuggingFaceEncoder(tiny_models.model("bert"), kind, name="bert", layers="-1")
 
 
-def distilled(text: Path, methods: str, **how: Any) -> dict[str, Distilled]:
+def distilled(text: Path, methods: str, **how: Any) -> Mapping[str, DistilledVectors]:
     train = {name: values for name, values in TRAIN.items() if name in methods.split(",")}
-    return lb.distillation.distill(teacher(), text, methods=methods, **{"min_count": 2, "train": train, **how})
+    return lb.distill(teacher(), text, method=methods.split(","), **{"min_count": 2, "set": train, **how})
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].train is not None])
@@ -42,11 +43,11 @@ def test_a_list_shows_the_vectors_of_the_whole(text: Path, method: str):
     if METHODS[method].start == "none":
         pytest.importorskip("gensim")
     whole = distilled(text, method)[method]
-    want = whole.vectors.vectors(LISTED)
+    want = whole.vectors(LISTED)
     for words in (LISTED, [*LISTED, "zebra"]):
         made = distilled(text, method, words=words)[method]
-        np.testing.assert_array_equal(made.vectors.vectors(LISTED), want)
-        assert made.about["training"]["words"] == len(whole)
+        np.testing.assert_array_equal(made.vectors(LISTED), want)
+        assert made.record["training"]["words"] == len(whole)
 
 
 @pytest.mark.parametrize("words", [LISTED, [*LISTED, "zebra"]])
@@ -56,27 +57,27 @@ def test_what_is_asked_for_beside_changes_nothing(text: Path, words: list[str]):
     both = distilled(text, "x2static,best", **how)
     for name, made in both.items():
         alone = distilled(text, name, **how)[name]
-        np.testing.assert_array_equal(made.vectors.matrix, alone.vectors.matrix)
+        np.testing.assert_array_equal(made.matrix, alone.matrix)
     whole = distilled(text, "x2static", min_count=20, add_words=LISTED)["x2static"]
-    np.testing.assert_array_equal(both["x2static"].vectors.vectors(LISTED), whole.vectors.vectors(LISTED))
+    np.testing.assert_array_equal(both["x2static"].vectors(LISTED), whole.vectors(LISTED))
     without = distilled(text, "x2static,best", min_count=20, add_words=LISTED)["x2static"]
-    np.testing.assert_array_equal(without.vectors.matrix, whole.vectors.matrix)
+    np.testing.assert_array_equal(without.matrix, whole.matrix)
 
 
 @pytest.mark.parametrize("start", ["frame", "average", "best"])
 def test_what_a_training_begins_from_is_made_of_all_that_is_trained(text: Path, start: str):
     whole = distilled(text, "x2static", start=start)["x2static"]
     made = distilled(text, "x2static,frames", start=start, words=LISTED)["x2static"]
-    np.testing.assert_array_equal(made.vectors.matrix, whole.vectors.vectors(LISTED))
+    np.testing.assert_array_equal(made.matrix, whole.vectors(LISTED))
 
 
 def test_a_rare_word_of_the_list_is_trained_beside_the_frequent(text: Path):
     average = distilled(text, "average", min_count=1)["average"]
-    rare, least = average.vectors.words[-1], int(average.counts[-1])
+    rare, least = average.words[-1], int(average.counts[-1])
     made = distilled(text, "x2static", words=[rare], min_count=least + 1)["x2static"]
-    assert made.about["training"]["words"] == int((average.counts > least).sum()) + 1
+    assert made.record["training"]["words"] == int((average.counts > least).sum()) + 1
     few = distilled(text, "x2static", words=[rare], min_count=1, max_words=3)["x2static"]
-    assert few.about["training"]["words"] == 4
+    assert few.record["training"]["words"] == 4
 
 
 def test_a_stopped_run_with_a_list_goes_on_to_the_same_vectors(
@@ -86,11 +87,11 @@ def test_a_stopped_run_with_a_list_goes_on_to_the_same_vectors(
     want = distilled(text, "x2static,regression", **how)
     with monkeypatch.context() as stopping:
         stopping.setattr("limbeck.runs.distilling.work.Distillation.finished", _stopped)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises((KeyboardInterrupt, Interrupted)):
             distilled(text, "x2static,regression", **how, out=tmp_path / "v")
     made = distilled(text, "x2static,regression", **how, out=tmp_path / "v", existing="resume")
     for name, one in made.items():
-        np.testing.assert_array_equal(one.vectors.matrix, want[name].vectors.matrix)
+        np.testing.assert_array_equal(one.matrix, want[name].matrix)
 
 
 def test_a_plan_without_the_words_to_train_is_not_gone_on_with(
@@ -98,13 +99,13 @@ def test_a_plan_without_the_words_to_train_is_not_gone_on_with(
 ):
     with monkeypatch.context() as stopping:
         stopping.setattr("limbeck.runs.distilling.work.Distillation.finished", _stopped)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises((KeyboardInterrupt, Interrupted)):
             distilled(text, "average", words=LISTED, out=tmp_path / "v")
     with pytest.raises(InputError, match=r"methods that train was None and is \['sent2vec'\] now: use what was used"):
         distilled(text, "average,sent2vec", words=LISTED, out=tmp_path / "v", existing="resume")
 
 
-def _stopped(*_: Any) -> None:
+def _stopped(*_: Any, **__: Any) -> None:
     raise KeyboardInterrupt
 
 
@@ -118,9 +119,9 @@ def test_the_plan_says_how_many_words_are_trained(text: Path, tmp_path: Path, ca
         assert main(["distill", *map(str, given), "--dry-run", "--quiet", "--out", "none"]) == 0
         return capsys.readouterr().out
 
-    trained = distilled(text, "x2static", min_count=20, words=LISTED)["x2static"].about["training"]["words"]
+    trained = distilled(text, "x2static", min_count=20, words=LISTED)["x2static"].record["training"]["words"]
     told = said("x2static", *LISTED)
-    assert f"distinct, {trained} followed" in told
+    assert f"distinct, {trained} tracked" in told
     assert f"\n3 words are to have a vector; {trained} words of the text are trained\n" in told
     assert f"\n4 words are to have a vector; {trained} words of the text are trained\n" in said(
         "x2static", *LISTED, "zebra"

@@ -89,7 +89,7 @@ def test_a_pass_and_words_alone_are_those_of_a_device_with_room() -> None:
 
         run_pass(source, [], plan=plan, consumers=[Keep()])
         how: dict[str, Any] = {"state": None, "progress": False}
-        words = frame_vectors(encoder, ["river", "lamp", "kettle"] * 9, DistillSettings(methods=("frame",)), **how)
+        words = frame_vectors(encoder, ["river", "lamp", "kettle"] * 9, DistillSettings(method=("frame",)), **how)
         sums.append((seen, words[-1].matrix, encoder))
     (one, alone, _), (other, alone_again, narrow) = sums
     assert any(read > 70 for read in narrow.read)

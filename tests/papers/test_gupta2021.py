@@ -20,7 +20,8 @@ from sklearn.metrics import f1_score
 from limbeck.analysis.result import columns_of
 from limbeck.corpus import Corpus
 from limbeck.corpus.vocabulary import Vocabulary
-from limbeck.distillation.baselines import BASELINES, Settings, train_baseline
+from limbeck.distillation.baselines import BASELINES, train_baseline
+from limbeck.distillation.method_settings import NgramSettings
 from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import choose_words
 from limbeck.distillation.x2static import word_source
@@ -75,7 +76,7 @@ from limbeck.papers.static_subjects import (
     TRAINED,
     Parent,
 )
-from limbeck.runs.distill import EVERYTHING
+from limbeck.runs.distilling.work import EVERYTHING
 from limbeck.stream import survey
 from limbeck.stream.workers import Pool
 from limbeck.vectors import StaticVectors
@@ -604,7 +605,7 @@ def whole_parent() -> Parent:
     ]  # fmt: skip
     part = Part({"scores": columns_of(classified), "differences": {}}, {"layer": "2"})
     used = dict.fromkeys(published.TABLE_1, 1)
-    own = {"x2static": used, "baselines": vars(Settings()), "preset": "corrected"}
+    own = {"x2static": used, "baselines": vars(NgramSettings()), "preset": "corrected"}
     account = {
         **parent.account,
         "settings": own,
@@ -653,7 +654,7 @@ def test_baselines_that_travel_are_those_that_do_not() -> None:
     plan = choose_words(
         survey(source, choice=EVERYTHING, deduplicate=False, progress=False), DistillSettings(), fold=True
     )[0]
-    settings = Settings(dim=4, epochs=1, subsampling=1.0)
+    settings = NgramSettings(dim=4, epochs=1, subsampling=1.0)
     job = pickle.loads(pickle.dumps(BaselineJob(TrainBaseline(corpus, plan, settings, ["tea", "teapot"]))))
     made = {one.method: one for one in job(Pool())}
     assert list(made) == list(BASELINES)

@@ -82,10 +82,9 @@ def test_components_and_averages_of_a_function(simlex: dict[str, object]) -> Non
 
     generator = np.random.default_rng(0)
     text = [list(generator.permutation(WORDS)[:8]) for _ in range(60)]
-    made = distill(encode, text, methods=[PRINCIPAL, AVERAGE], case="lower", unseen="drop", min_count=1)
+    made = distill(encode, text, method=[PRINCIPAL, AVERAGE], case="lower", unseen="drop", min_count=1)
     scores = {
-        method: score_rows(one.vectors, simlex, {"vectors": method, "layer": "1"}, seed=0)
-        for method, one in made.items()
+        method: score_rows(one, simlex, {"vectors": method, "layer": "1"}, seed=0) for method, one in made.items()
     }
     for one, other in zip(scores[PRINCIPAL], scores[AVERAGE], strict=True):
         assert one["value"] == pytest.approx(other["value"], abs=1e-5)

@@ -61,9 +61,7 @@ def writers() -> dict[str, Any]:
     return {
         "measure": lambda out: lb.measure(OwnEncoder(), MADE, out=out, **SETTINGS),
         "encode": lambda out: lb.encode(OwnEncoder(), MADE, out=out),
-        "distill": lambda out: lb.distillation.distill(
-            OwnEncoder(), MADE, methods="average", unseen="drop", min_count=2, out=out
-        ),
+        "distill": lambda out: lb.distill(OwnEncoder(), MADE, method=["average"], unseen="drop", min_count=2, out=out),
         "repair": lambda out: lb.repair(OwnEncoder(), MADE, method="center", out=out, figures=False),
         "plan": lambda out: run_jobs(
             [MeasureRun.of({"out": out, "figures": False, **SETTINGS})],
@@ -198,8 +196,8 @@ def readers(text: Path) -> dict[str, Any]:
     return {
         "measure": lambda encoder, out: lb.measure(encoder, text, out=out, **SETTINGS, **options),
         "encode": lambda encoder, out: lb.encode(encoder, text, out=out, **options),
-        "distill": lambda encoder, out: lb.distillation.distill(
-            encoder, text, methods="average", unseen="drop", min_count=2, out=out, **options
+        "distill": lambda encoder, out: lb.distill(
+            encoder, text, method=["average"], unseen="drop", min_count=2, out=out, **options
         ),
         "repair": lambda encoder, out: lb.repair(encoder, text, method="center", out=out, figures=False, **options),
         "plan": lambda encoder, out: run_jobs(

@@ -196,7 +196,7 @@ def test_no_error_costs_what_is_done(tmp_path: Path, error: BaseException, notes
     [
         ({"min_count": 1000}, "lower min_count", {"min_count": 2}),
         ({"words": ["zebra"], "unseen": "drop"}, "check words", {"words": [WORDS[0]], "unseen": "drop"}),
-        ({"words": ["zebra"], "methods": "skipgram"}, "check words", {"words": [WORDS[0]], "unseen": "drop"}),
+        ({"words": ["zebra"], "method": ["skipgram"]}, "check words", {"words": [WORDS[0]], "unseen": "drop"}),
     ],
 )
 def test_where_only_other_settings_help_there_is_nothing_to_go_on_from(
@@ -205,15 +205,15 @@ def test_where_only_other_settings_help_there_is_nothing_to_go_on_from(
     """What was done could not be gone on from with them."""
 
     def distill(**settings: Any) -> Any:
-        return lb.distillation.distill(
-            OwnEncoder(), sentences(40, documents=4), out=tmp_path / "v", **{"methods": "average", **settings}
+        return lb.distill(
+            OwnEncoder(), sentences(40, documents=4), out=tmp_path / "v", **{"method": ["average"], **settings}
         )
 
     with pytest.raises(LimbeckError, match=told) as caught:
         distill(**wrong)
     assert getattr(caught.value, "__notes__", []) == []
     assert not list(tmp_path.iterdir())
-    assert all(len(one.vectors) for one in distill(**right).values())
+    assert all(len(one) for one in distill(**right).values())
 
 
 def test_what_an_unfinished_run_alone_needs_goes_when_it_is_in_its_place(tmp_path: Path) -> None:

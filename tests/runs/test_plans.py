@@ -16,13 +16,12 @@ from tiny_models import model, tokenizer
 import limbeck as lb
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import Sentence
-from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.places import unfinished_of
+from limbeck.runs.distill import DistillRun
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.folders import KEPT, RunFolder
-from limbeck.runs.execution.jobs import DistillJob
 from limbeck.runs.execution.parts import with_choice
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.sharing import EVERYTHING, SHARED, Reading, run_jobs
@@ -38,9 +37,9 @@ MADE = [
 ]
 SETTINGS: dict[str, Any] = {"min_contexts": 3, "max_contexts": 7, "mev_words": 6, "points": 150, "seed": 5}
 RELEASED: dict[str, Any] = {"preset": "released", "min_contexts": 2, "points": 100}
-DISTILLED = DistillSettings(
-    methods=("average", "principal", "contexts"), min_count=2, max_contexts=5, unseen="drop", seed=2
-)
+DISTILLED: dict[str, Any] = {
+    "method": ["average", "principal", "contexts"], "min_count": 2, "max_contexts": 5, "unseen": "drop", "seed": 2,
+}  # fmt: skip
 REPAIRED: dict[str, Any] = {"method": "standardize", "local_points": 50, "figures": False, **SETTINGS}
 PROBED: dict[str, Any] = {"min_words": 2, "epochs": 2, "compare": "average", "control": "none", "words_by": "form"}
 
@@ -62,11 +61,16 @@ def probing(out: Path, title: str = "probe", **options: Any) -> SharedRun[Any]:
     return shared(ProbeRun, out, title, figures=False, **options)
 
 
+def distilling(out: Path, title: str = "distill", **options: Any) -> SharedRun[Any]:
+    """`limbeck distill` as a third."""
+    return shared(DistillRun, out, title, **options)
+
+
 def jobs_into(folder: Path) -> list[Any]:
     return [
         measuring(folder / "measure", "measure", **SETTINGS),
         shared(EncodeRun, folder / "encode", "encode", keep="float32"),
-        DistillJob(folder / "distill", title="distill", settings=DISTILLED),
+        distilling(folder / "distill", **DISTILLED),
         shared(RepairRun, folder / "repair", "repair", **REPAIRED),
         measuring(folder / "released", "released", **RELEASED),
         probing(folder / "probe", **PROBED),
@@ -77,13 +81,7 @@ def alone(folder: Path, encoder: Any) -> None:
     """The same by the single commands."""
     lb.measure(encoder, MADE, out=folder / "measure", **SETTINGS, figures=False)
     lb.encode(encoder, MADE, out=folder / "encode", keep="float32")
-    lb.distillation.distill(
-        encoder,
-        MADE,
-        methods=DISTILLED.methods,
-        out=folder / "distill",
-        **{name: getattr(DISTILLED, name) for name in ("min_count", "max_contexts", "unseen", "seed")},
-    )
+    lb.distill(encoder, MADE, out=folder / "distill", **DISTILLED)
     lb.repair(encoder, MADE, out=folder / "repair", **REPAIRED)
     lb.measure(encoder, MADE, out=folder / "released", **RELEASED, figures=False)
     lb.probe(encoder, Corpus.from_sentences(MADE), out=folder / "probe", **PROBED, figures=False)
@@ -256,9 +254,7 @@ def test_layers_of_a_model(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"min_contexts": 2, "points": 50, "mev_words": 3}
     jobs: list[Any] = [
         measuring(tmp_path / "low", "low", layers="0", **settings),
-        DistillJob(
-            tmp_path / "last", title="last", settings=DistillSettings(methods=("average",), min_count=2, unseen="drop")
-        ),
+        distilling(tmp_path / "last", "last", method="average", min_count=2, unseen="drop"),
         measuring(tmp_path / "table", "table", layers="table,-1", **settings),
     ]
     run_jobs(jobs, lambda: Reading(Corpus.from_sentences(text), loaded()))
@@ -267,7 +263,7 @@ def test_layers_of_a_model(tmp_path: Path) -> None:
         check_tables(tmp_path / name, tmp_path / f"{name} alone")
         told = [json.loads((tmp_path / at / "run.json").read_text())["source"] for at in (name, f"{name} alone")]
         assert told[0] == told[1]
-    made = lb.distillation.distill(loaded("-1"), text, methods="average", min_count=2, unseen="drop")["average"].vectors
+    made = lb.distill(loaded("-1"), text, method="average", min_count=2, unseen="drop")
     kept = lb.StaticVectors.load(tmp_path / "last")
     assert kept.words == made.words
     np.testing.assert_allclose(kept.matrix, made.matrix, atol=1e-6)
@@ -277,10 +273,7 @@ def test_layers_of_a_model(tmp_path: Path) -> None:
     ("job", "what"),
     [
         (lambda out: measuring(out, **SETTINGS, two_pass=True), "two-pass"),
-        (
-            lambda out: DistillJob(out, title="d", settings=DistillSettings(methods=("x2static",))),
-            "as often as it learns",
-        ),
+        (lambda out: distilling(out, "d", method="x2static"), "as often as it learns"),
         (lambda out: measuring(out, layers="0"), "layers cannot be chosen"),
     ],
 )

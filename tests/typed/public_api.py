@@ -38,3 +38,10 @@ assert_type(lb.compare("runs/a", "runs/b", draws=300, out="compared"), lb.Compar
 lb.compare("runs/a", "runs/b", existing="resume")  # type: ignore[arg-type]
 assert_type(lb.analyze("tense", ["mini-bert", "mini-gpt2"], max_occurrences=3), lb.AnalyzeResult)
 lb.analyze("tense", "mini-bert", maximum_occurrences=3)  # type: ignore[call-arg]
+
+
+assert_type(lb.distill("mini-bert", "text.txt", min_count=3), lb.DistilledVectors)
+assert_type(lb.distill("mini-bert", "text.txt", method="average"), lb.DistilledVectors)
+assert_type(lb.distill("mini-bert", "text.txt", method=["average", "x2static"]), lb.DistillResult)
+lb.distill("mini-bert", "text.txt", methods="average")  # type: ignore[call-overload]
+lb.distill("mini-bert", "text.txt", unseen="frames")  # type: ignore[call-overload]

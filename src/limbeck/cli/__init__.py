@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 from limbeck import __version__
 from limbeck.cli import (
-    distill,
     plan,
     reproduce,
     run,
@@ -32,14 +31,14 @@ from limbeck.cli.program import (
     read_command,
 )
 from limbeck.cli.running import perform
-from limbeck.cli.torchrun import refuse_torchrun
+from limbeck.cli.torchrun import launched, perform_together, refuse_torchrun
 from limbeck.errors import LimbeckError, UsageError, holds_password, without_passwords
 from limbeck.remote import refuse_password, urls_among
 from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (distill, plan, run, reproduce)
+COMMANDS = (plan, run, reproduce)
 
 EPILOG = """\
 examples:
@@ -128,7 +127,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _perform(command: type[Command], words: Sequence[str]) -> int:
     made, terminal = read_command(command, words)
+    launch = launched()
     with silenced(terminal.quiet and made.writes and not terminal.json):
+        if launch is not None:
+            return perform_together(launch, made, lambda: perform(made, terminal))
         return perform(made, terminal)
 
 

@@ -14,7 +14,6 @@ from limbeck.cli.program import command_named, options_for
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.evaluation.settings import task_names
 from limbeck.papers import PAPERS
-from limbeck.runs.repairing.naming import METHODS as REPAIRS
 from limbeck.settings import Option
 
 
@@ -41,10 +40,6 @@ NOTHING = Names(())
 MODELS = Names(MINIATURES, files=True)
 TEXTS = Names(("sample",), files=True)
 FAIL_OR_REPLACE = Names(("fail", "replace"))
-DISTILLATIONS = (
-    "best", "word", "frame", "frames", "contexts", "average", "principal", "x2static", "sent2vec", "regression",
-    "skipgram", "cbow", "skipgram-ngrams", "cbow-ngrams",
-)  # fmt: skip
 CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse")
 
 #: an option that means the same in every command that has it
@@ -59,25 +54,17 @@ OPTIONS: dict[str, Names] = {
     "--layers": Names(("all", "table")),
     "--model": MODELS,
     "--not-tuned": MODELS,
-    "--over-contexts": Names(("mean", "min", "max")),
     "--paragraphs": Names(("lines", "blocks")),
     "--pooling": Names(("mean", "first", "last", "sum", "max", "min")),
     "--preset": Names(("corrected", "paper", "released")),
     "--stack": Names(("encoder", "decoder")),
-    "--start": Names((*DISTILLATIONS, "none")),
     "--tasks": Names(task_names, between=","),
     "--text-unit": Names(("sentence", "paragraph", "document")),
     "--units": Names(UNITS),
-    "--unseen": Names(("frame", "pieces", "alone", "drop")),
     "--weights": Names(("uniform", "frequency")),
 }
 #: an option that means something of its own in a command
 OF_COMMAND: dict[tuple[str, str], Names] = {
-    ("distill", "--case"): Names(("auto", "keep", "lower")),
-    ("distill", "--keep"): Names(("float32", "float16", "int8")),
-    ("distill", "--method"): Names(DISTILLATIONS, between=","),
-    ("distill", "--repair"): Names(REPAIRS, between="+", files=True),
-    ("distill", "--weighting"): Names(("none", "sif")),
     ("reproduce", "--tasks"): Names(("pos", "sst-2", "mrpc", "ner"), between=","),
 }
 #: what a command's arguments can be, where they are names

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from limbeck.cli import distill
 from limbeck.cli.options import add_corpus_options, add_model_options, count, positive
 from limbeck.cli.program import parser_for
 from limbeck.errors import InputError, UsageError
 from limbeck.remote import refuse_password
+from limbeck.runs.distill import DistillRun
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.measure import MeasureRun
 from limbeck.runs.probe import ProbeRun
@@ -27,7 +27,7 @@ CONSUMERS: dict[str, Any] = {
     "measure": MeasureRun,
     "encode": EncodeRun,
     "repair": RepairRun,
-    "distill": distill,
+    "distill": DistillRun,
     "probe": ProbeRun,
 }
 #: options that a command has for itself and that mean nothing, or something else, in a plan

@@ -163,7 +163,7 @@ ORDER = (
 )  # fmt: skip
 #: commands with a run folder that are read off their settings
 FROM_SETTINGS = (
-    "analyze", "compare", "encode", "evaluate", "finetune", "measure", "merge", "probe", "repair",
+    "analyze", "compare", "distill", "encode", "evaluate", "finetune", "measure", "merge", "probe", "repair",
 )  # fmt: skip
 _registered: dict[str, type[Command]] = {}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from limbeck.cli.options import add_engine_options
 from limbeck.errors import Interrupted, UsageError
 from limbeck.parameters import takes
+from limbeck.runs.distill import DistillRun
 from limbeck.runs.encode import EncodeRun
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.measure import MeasureRun
@@ -20,7 +21,6 @@ from limbeck.runs.repair import RepairRun
 
 if TYPE_CHECKING:
     from limbeck.cli.plan_file import PlanFile
-    from limbeck.runs.execution.jobs import Job
     from limbeck.runs.execution.sharing import Reading
 
 EPILOG = """\
@@ -167,7 +167,6 @@ def open_reading(shared: argparse.Namespace) -> Reading:
 def jobs_of(file: PlanFile, out: Path | None) -> list[Any]:
     """The consumers of a plan, each with the settings that its own command would have."""
     from limbeck.cli.plan_file import own_parser
-    from limbeck.runs.execution.jobs import Job
 
     base = out or (Path(file.shared["out"]) if "out" in file.shared else None)
     jobs: list[Any] = []
@@ -186,10 +185,7 @@ def jobs_of(file: PlanFile, out: Path | None) -> list[Any]:
         except UsageError as error:
             file.fail(error.message, table.command, table.number)
         job.title = f"{file.path}:{table.line}: {table.title}"
-        if isinstance(job, Job):
-            job.out = options.out
-            job.layers = None if layers is None else str(layers)
-        elif layers is not None:
+        if layers is not None:
             job.encoder = replace(job.encoder, layers=str(layers))
         jobs.append(job)
     return jobs
@@ -212,15 +208,12 @@ def shared_run(run: type[SharedRun[Any]]) -> Callable[[argparse.Namespace], Any]
     return make
 
 
-def distill_job(options: argparse.Namespace) -> Job:
-    from limbeck.cli.distill import given_settings
-    from limbeck.runs.distill import settings_of, usual_method
-    from limbeck.runs.execution.jobs import DistillJob
+def distill_job(options: argparse.Namespace) -> Any:
+    from limbeck.cli.program import made
 
-    options.method = options.method or usual_method()
-    settings, _ = settings_of(options.method, given_settings(options))
-    named = {"words": options.words, "add_words": options.add_words, "tasks": options.tasks, "data": options.data}
-    return DistillJob(options.out, settings=settings, **named)
+    run = made(DistillRun, vars(options))
+    assert run.settled is not None  # what is wrong with them is told now
+    return run
 
 
 def probe_job(options: argparse.Namespace) -> Any:

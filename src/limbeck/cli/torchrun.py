@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from limbeck.cli.options import workers_for
+from limbeck.cli.program import command_named
 from limbeck.errors import UsageError
+from limbeck.runs.execution.workers import count_for, start_workers
+from limbeck.stream.settings import EngineSettings
 
 if TYPE_CHECKING:
     from limbeck.distillation.x2static.group import Group
-
-TOGETHER = ("distill",)  #: commands that several processes can work on
 
 
 @dataclass(frozen=True)
@@ -36,29 +35,58 @@ def launched() -> Launch | None:
 
 def refuse_torchrun(command: str) -> None:
     """Refuse what several processes would all do at once, into the same folder."""
-    if command not in TOGETHER and launched() is not None:
-        raise UsageError(f"torchrun starts several processes, and `limbeck {command}` is for one: leave torchrun out.")
+    run = command_named(command)
+    if launched() is not None and not getattr(run, "torchrun", False):
+        raise UsageError(
+            f"torchrun starts several processes, and `limbeck {command}` is for one: omit torchrun.",
+            code="not_together",
+        )
+
+
+def perform_together(launch: Launch, run: Any, perform: Callable[[], int]) -> int:
+    """The run in all processes: the first performs it, the others help it; the exit status."""
+    device = run.loading.device
+    with joined(launch, device or "auto") as group:
+        corpus = run.text.corpus
+        run.engine = engine = share_of(run.engine, launch, corpus=corpus, device=device)
+        if group.first:
+            run.validate_together()
+            status = perform()
+            run.dismiss()
+            return status
+        with start_workers(engine, corpus=corpus, device=device) as workers:
+            run.take_part(workers)
+    return 0
+
+
+def share_of(engine: EngineSettings, launch: Launch, **where: Any) -> EngineSettings:
+    """The settings with a process' share of the cores."""
+    if engine.workers is not None:
+        return engine
+    return replace(engine, workers=count_for(engine, where["corpus"], where["device"]) // max(launch.local_size, 1))
 
 
 @contextmanager
-def joined(launch: Launch, options: argparse.Namespace) -> Iterator[Group]:
-    """The processes as a group, each with its own GPU where there are some, and its share of the cores."""
+def joined(launch: Launch, device: str) -> Iterator[Group]:
+    """The processes as a group, each with its own GPU where there are some."""
     import torch
     from torch import distributed
 
-    device = getattr(options, "device", None) or "auto"
     if device.startswith("cuda:"):
-        raise UsageError(f"torchrun gives every process a GPU of its own; got --device {device}: leave it out.")
+        raise UsageError(
+            f"torchrun gives every process a GPU of its own; got --device {device}: omit it.",
+            code="not_together",
+            parameter="device",
+        )
     gpus = torch.cuda.device_count() if device in ("auto", "cuda") else 0
     if gpus:
         if launch.local_rank >= gpus:
             raise UsageError(
                 f"every process needs a GPU of its own; this machine has {gpus} for {launch.local_size}: "
-                f"--nproc-per-node {gpus}, or --device cpu."
+                f"--nproc-per-node {gpus}, or --device=cpu.",
+                code="too_few_gpus",
             )
         torch.cuda.set_device(launch.local_rank)
-    if options.workers is None:
-        options.workers = workers_for(options) // max(launch.local_size, 1)
     from limbeck.distillation.x2static.group import PATIENCE, Group
 
     distributed.init_process_group("nccl" if gpus else "gloo", timeout=PATIENCE)

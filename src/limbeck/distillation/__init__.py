@@ -1,7 +1,7 @@
 """Static word vectors out of a language model: one vector a word, from many contexts, one, or none.
 
-made = limbeck.distillation.distill("bert-base-uncased", "text.txt", out="vectors")
-vectors = limbeck.distillation.vectors_for(["tea", "coffee"], "bert-base-uncased")
+vectors = limbeck.distill("bert-base-uncased", "text.txt", out="vectors")
+vectors = limbeck.distill("bert-base-uncased", words=["tea", "coffee"])
 
 Names load on first use, since most of them import torch.
 """
@@ -11,19 +11,18 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["METHODS", "DistillSettings", "Distilled", "Known", "Method", "Rows", "Trained", "distill", "vectors_for"]
+__all__ = ["METHODS", "DistillSettings", "DistilledVectors", "Known", "Method", "MethodSettings", "Rows", "Trained"]
 
-#: public name -> module; the run that puts the parts together stands above them, and is named here for users
+#: public name -> module
 _MODULES = {
     "METHODS": "limbeck.distillation.methods",
     "DistillSettings": "limbeck.distillation.settings",
-    "Distilled": "limbeck.distillation.distilled",
+    "DistilledVectors": "limbeck.distillation.distilled",
     "Known": "limbeck.distillation.rows",
     "Method": "limbeck.distillation.methods",
+    "MethodSettings": "limbeck.distillation.method_settings",
     "Rows": "limbeck.distillation.rows",
     "Trained": "limbeck.distillation.methods",
-    "distill": "limbeck.runs.distill",
-    "vectors_for": "limbeck.runs.distill",
 }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from limbeck import state as files
 from limbeck.distillation.ahead import Ahead, PrepareWords, ReadyWords
 from limbeck.distillation.rows import Rows
-from limbeck.distillation.settings import FRAME, DistillSettings
+from limbeck.distillation.settings import TEMPLATE, DistillSettings
 from limbeck.encoded import add_rows
 from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.memory import read_to_host
@@ -58,7 +58,7 @@ def frame_vectors(
     progress: bool,
 ) -> list[Rows]:
     """Each word read in every template; the mean of these."""
-    templates = settings.templates or (FRAME,)
+    templates = settings.template or (TEMPLATE,)
     return read_words(encoder, words, templates=templates, state=state, workers=workers, progress=progress)
 
 

@@ -8,7 +8,6 @@ limbeck, and the vocabulary is the plan's.
 from __future__ import annotations
 
 import itertools
-import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -24,6 +23,7 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.documents import RawDocument
 from limbeck.corpus.units import TextUnit, texts_of
 from limbeck.corpus.vocabulary import Vocabulary
+from limbeck.distillation.method_settings import BaselineSettings, NgramSettings
 from limbeck.distillation.methods import Trained
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.extras import need
@@ -46,54 +46,6 @@ LONGEST = 10_000  #: words that gensim takes of a sentence; the rest of a longer
 BUCKETS, BUCKETS_A_WORD = 2_000_000, 40  #: fastText's number, and how many a word of a small vocabulary can fill
 
 
-@dataclass(frozen=True)
-class WordSettings:
-    """How a baseline of whole words is trained; the defaults are what is legible of the best in Table 2 of the paper.
-
-    dim            of the vectors; None for the teacher's
-    subsampling    t: an occurrence is kept with probability √(t/f) + t/f, f the word's share of the text
-    exponent       of counts, by which negatives are drawn: fastText's 0.5 (gensim's own is 0.75)
-    learning_rate  at the beginning; it falls to 0 in a straight line
-    threads        more than one is faster, and no two runs are then alike
-    """
-
-    dim: int | None = None
-    epochs: int = 5
-    negatives: int = 5
-    subsampling: float = 1e-5
-    window: int = 5
-    learning_rate: float = 0.05
-    exponent: float = 0.5
-    threads: int = 1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("dim", "epochs", "negatives", "window", "threads"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"{name} must be at least 1, got {value}.")
-        for name in ("subsampling", "learning_rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise UsageError(f"{name} must be a finite number above 0, got {getattr(self, name)}.")
-
-
-@dataclass(frozen=True)
-class Settings(WordSettings):
-    """The same of one with character n-grams.
-
-    ngrams   of how many characters, at least and at most
-    buckets  that n-grams share; None: 40 a word, at most fastText's 2,000,000
-    """
-
-    ngrams: tuple[int, int] = (3, 6)
-    buckets: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 1 <= self.ngrams[0] <= self.ngrams[1]:
-            raise UsageError(f"ngrams must be at least and at most so many characters, got {self.ngrams}.")
-
-
 #: what Table 2 of Gupta & Jaggi (2021) says was tried; its list of subsampling has 5e-6 twice, so one is a misprint
 GRID: Mapping[str, tuple[Any, ...]] = {
     "epochs": (5, 10, 15),
@@ -103,7 +55,7 @@ GRID: Mapping[str, tuple[Any, ...]] = {
 }
 
 
-def grid(settings: Settings | None = None, **values: Sequence[Any]) -> list[Settings]:
+def grid(settings: NgramSettings | None = None, **values: Sequence[Any]) -> list[NgramSettings]:
     """Every combination of the paper's grid, or of `values` in the place of some of its columns.
 
     >>> len(grid()), [one.window for one in grid(epochs=[5], negatives=[5], subsampling=[1e-5])]
@@ -112,7 +64,7 @@ def grid(settings: Settings | None = None, **values: Sequence[Any]) -> list[Sett
     columns = {**GRID, **values}
     for name in values:
         choose(name, GRID, what="a column of the grid")
-    start = settings or Settings()
+    start = settings or NgramSettings()
     return [replace(start, **dict(zip(columns, row, strict=True))) for row in itertools.product(*columns.values())]
 
 
@@ -131,7 +83,7 @@ def train_baseline(
     method: str,
     source: Source | Corpus,
     plan: Plan,
-    settings: WordSettings | None = None,
+    settings: BaselineSettings | None = None,
     /,
     *,
     checkpoint: Path | None = None,
@@ -146,7 +98,7 @@ def train_baseline(
     not have is NaN, or with n-grams the mean of theirs. Nothing is kept of a training that was stopped: it begins anew.
     """
     choose(method, BASELINES, what="the baseline")
-    settings = settings or Settings()
+    settings = settings or NgramSettings()
     if start is not None:
         raise UsageError(f"{method} is trained from the beginning, it takes no vectors to start from.")
     corpus, unit = _text_of(source)
@@ -195,13 +147,13 @@ train_skipgram_ngrams = partial(train_baseline, "skipgram-ngrams")
 train_cbow_ngrams = partial(train_baseline, "cbow-ngrams")
 
 
-def _told_settings(method: str, settings: WordSettings, dim: int) -> dict[str, Any]:
-    heeded = fields(Settings if BASELINES[method][1] else WordSettings)
+def _told_settings(method: str, settings: BaselineSettings, dim: int) -> dict[str, Any]:
+    heeded = fields(NgramSettings if BASELINES[method][1] else BaselineSettings)
     told = {one.name: getattr(settings, one.name) for one in heeded}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()} | {"dim": dim}
 
 
-def _model(method: str, settings: WordSettings, dim: int, words: Sequence[str], counts: NDArray[np.int64]) -> Any:
+def _model(method: str, settings: BaselineSettings, dim: int, words: Sequence[str], counts: NDArray[np.int64]) -> Any:
     """An untrained model with exactly these words."""
     skipgram, ngrams = BASELINES[method]
     common = {
@@ -211,7 +163,7 @@ def _model(method: str, settings: WordSettings, dim: int, words: Sequence[str], 
         "seed": seed_of(settings.seed, "baseline", method) % 2**31,
     }  # fmt: skip
     if ngrams:
-        assert isinstance(settings, Settings)
+        assert isinstance(settings, NgramSettings)
         buckets = buckets_of(settings, len(words))
         kind = need("gensim.models.fasttext", purpose=PURPOSE).FastText
         model = kind(min_n=settings.ngrams[0], max_n=settings.ngrams[1], bucket=buckets, **common)
@@ -222,7 +174,7 @@ def _model(method: str, settings: WordSettings, dim: int, words: Sequence[str], 
     return model
 
 
-def buckets_of(settings: Settings, words: int) -> int:
+def buckets_of(settings: NgramSettings, words: int) -> int:
     """Vectors that the n-grams of so many words share."""
     return settings.buckets or min(BUCKETS, BUCKETS_A_WORD * words)
 

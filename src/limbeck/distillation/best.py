@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +36,12 @@ from numpy.typing import NDArray
 
 from limbeck.distillation.alone import SumSoFar, read_words, reads_pieces
 from limbeck.distillation.axes import principal_axes
+from limbeck.distillation.method_settings import BestSettings
 from limbeck.distillation.neighbours import draw_to_neighbours
 from limbeck.distillation.rows import Known, Rows
-from limbeck.distillation.settings import DistillSettings
+from limbeck.distillation.settings import TEMPLATES, DistillSettings
 from limbeck.distillation.spelling import spelled
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import UsageError
 from limbeck.stream.progress import Progress
 from limbeck.stream.workers import Workers
 from limbeck.vectors.nearest import unit_rows
@@ -51,49 +50,6 @@ Floats = NDArray[np.float32]
 
 FEW = 100  #: words whose mean would be the words themselves, not what they share with others
 BLOCK = 8192  #: rows that are taken at once
-LARGE = 1_000_000  #: more than any weight or count of occurrences that makes sense
-
-FRAMES = (
-    "what is another word for {}?",
-    "a type of {}.",
-    "a word that means {}.",
-    "the noun {}.",
-)
-
-
-@dataclass(frozen=True)
-class BestSettings:
-    """How much each view counts; a view of weight 0 is left out.
-
-    evidence    a word seen so often has half of the text's weight
-    split       how many times as much contexts count for a word that the tokenizer cuts up
-    spelling    how much its letters count for such a word
-    neighbours  how much the mean of its nearest words counts beside a word's own vector
-    dim         of the vectors, at most the teacher's; None: the teacher's
-    """
-
-    frames: float = 1.0
-    average: float = 0.5
-    contexts: float = 0.3
-    evidence: float = 2.0
-    split: float = 5.0
-    spelling: float = 1.0
-    neighbours: float = 0.3
-    dim: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("frames", "average", "contexts", "evidence", "split", "spelling", "neighbours"):
-            if not 0 <= getattr(self, name) <= LARGE:
-                raise UsageError(f"{name} must be a number from 0 to {LARGE:,}; got {getattr(self, name)}.")
-        if not self.frames + self.average + self.contexts:
-            raise UsageError("frames, average and contexts cannot all be 0.")
-        if self.dim is not None and self.dim < 1:
-            raise UsageError(f"dim must be at least 1; got {self.dim}.")
-
-
-def best_parts(settings: BestSettings) -> tuple[str, ...]:
-    """The views that count, which are the methods of their names."""
-    return tuple(name for name in ("frames", "average", "contexts") if getattr(settings, name))
 
 
 def frames_vectors(
@@ -112,7 +68,7 @@ def frames_vectors(
     which were not, they were better than the word's own pieces too. Centered sentence by sentence, since what a
     sentence says without the word is most of its vector; of fewer than FEW words nobody knows that, see `view_of`.
     """
-    templates = settings.templates or FRAMES
+    templates = settings.template or TEMPLATES
     so_far = SumSoFar(state, [encoder.fingerprint, *templates], words)
     done, total, found = so_far.load()
     how: dict[str, Any] = {"special_mean": reads_pieces(encoder), "workers": workers}
@@ -138,7 +94,7 @@ def best_rows(
     how: dict[str, Any] = {"device": device, "progress": progress}
     trust = trust_of(known.counts, settings.evidence)
     made = summed(parts, known, settings, trust)
-    found = np.any([parts[name].found for name in best_parts(settings)], axis=0)
+    found = np.any([parts[name].found for name in settings.parts()], axis=0)
     if settings.spelling:  # of words that are there: letters alone say too little, and a row of zeros is no neighbour
         letters = spelled(known.words, unit_rows(made), trust, known.split & found, **how)
         made += np.float32(settings.spelling) * letters
@@ -155,7 +111,7 @@ def trust_of(counts: NDArray[np.int64], evidence: float) -> NDArray[np.float64]:
 
 def summed(parts: Mapping[str, Rows], known: Known, settings: BestSettings, trust: NDArray[np.float64]) -> Floats:
     """The weighted sum of the views, each rotated onto the first."""
-    first, *others = best_parts(settings)
+    first, *others = settings.parts()
     onto = view_of(parts[first])
     total = np.zeros_like(onto)
     for name in (first, *others):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from limbeck.distillation.lacking import lacking_told
 
 if TYPE_CHECKING:
-    from limbeck.distillation.distilled import Distilled
+    from limbeck.distillation.distilled import DistilledVectors
 
 BASELINE = "No teacher had a part in it: {} trained on the text alone."
 METHOD_TEXTS = {
@@ -55,9 +55,9 @@ STEPS = {
 }
 
 
-def card(made: Distilled, *, dtype: str) -> str:
+def card(made: DistilledVectors, *, dtype: str) -> str:
     """README.md in Markdown."""
-    about, settings = made.about, made.about.get("settings", {})
+    about, settings = made.record, made.record.get("settings", {})
     lines = [
         "---",
         "library_name: model2vec",
@@ -66,7 +66,7 @@ def card(made: Distilled, *, dtype: str) -> str:
         "",
         f"# {title(made)}",
         "",
-        f"{number_of(len(made))} × {made.vectors.dim} dimensions ({dtype}), made with limbeck "
+        f"{number_of(len(made))} × {made.dim} dimensions ({dtype}), made with limbeck "
         f"{about.get('versions', {}).get('limbeck', '')}".rstrip()
         + ".",
         "",
@@ -113,8 +113,8 @@ def step_text(step: Mapping[str, Any]) -> str:
     return STEPS[step["step"]].format(**{**step, "origin": source_of(step.get("origin", ""))})
 
 
-def title(made: Distilled) -> str:
-    text = "" if made.about.get("untaught") else f"{made.about.get('teacher', {}).get('name', 'word vectors')}: "
+def title(made: DistilledVectors) -> str:
+    text = "" if made.record.get("untaught") else f"{made.record.get('teacher', {}).get('name', 'word vectors')}: "
     return text + made.method
 
 
@@ -126,9 +126,9 @@ def own_settings_of(about: Mapping[str, Any]) -> list[str]:
     return ["Settings: " + ", ".join(f"{name} {value}" for name, value in own.items()) + ".", ""]
 
 
-def facts(made: Distilled) -> dict[str, str]:
+def facts(made: DistilledVectors) -> dict[str, str]:
     """Teacher, text and words, by name."""
-    about = made.about
+    about = made.record
     teacher, counts, settings = (about.get(name) or {} for name in ("teacher", "counts", "settings"))
     how, text = teacher.get("settings") or {}, about.get("text")
     found = {
@@ -215,22 +215,22 @@ def use(about: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def method_text(made: Distilled, settings: Mapping[str, Any]) -> str:
+def method_text(made: DistilledVectors, settings: Mapping[str, Any]) -> str:
     text = METHOD_TEXTS.get(made.method)
     if text is None:
-        return str(made.about.get("method_summary", made.method)).capitalize() + "."
+        return str(made.record.get("method_summary", made.method)).capitalize() + "."
     special = ", without special tokens" if not settings.get("special_input", True) else ""
     special += ", special tokens in the mean" if settings.get("special_mean") else ""
-    templates = [f"“{template.replace('{}', '…')}”" for template in settings.get("templates") or ()]
+    templates = [f"“{template.replace('{}', '…')}”" for template in settings.get("template") or ()]
     frames = " and ".join(filter(None, [", ".join(templates[:-1]), *templates[-1:]]))
-    own = made.about.get("method_settings") or {}
+    own = made.record.get("method_settings") or {}
     return text.format(
         special=special,
         frames=frames,
         sentences=f" The sentences: {frames}." if own.get("frames") else "",
         views=views_of(own),
-        cut_up=cut_up_of(own, made.about.get("cut_up", 0)),
-        neighbours=neighbours_of(made.about),
+        cut_up=cut_up_of(own, made.record.get("cut_up", 0)),
+        neighbours=neighbours_of(made.record),
         contexts={"mean": "mean", "min": "least of each coordinate", "max": "greatest of each coordinate"}.get(
             settings.get("over_contexts", "mean"), "mean"
         ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,86 +13,103 @@ from numpy.typing import NDArray
 
 from limbeck.distillation.card import card, number_of
 from limbeck.errors import InputError
-from limbeck.shown import Tabular
+from limbeck.record import read_record
+from limbeck.results import check_format
 from limbeck.state import write_text
-from limbeck.tables import write_csv
+from limbeck.tables import Columns, read_csv, write_csv
 from limbeck.vectors import StaticVectors
+from limbeck.vectors.formats import format_of
 
+LOSSES = "losses.csv"
 CORPUS = "corpus"  #: the origin of a vector that was made of a word's occurrences
 
 
-@dataclass(frozen=True)
-class Distilled(Tabular):
-    """One vector a word, how each came about, and where all of them come from.
+class DistilledVectors(StaticVectors):
+    """Static vectors that know how each came about, and where all of them come from.
 
-    vectors  words and matrix, with counts and origins
-    method   a name of `limbeck.distillation.METHODS`
-    layer    of the teacher
     counts   (words,) occurrences in the text
     origins  (words,) of `limbeck.distillation.card.ORIGINS`: "corpus", or what was read without the text
-    about    teacher, text, settings, scores: what run.json holds
+    record   teacher, text, settings, scores: what run.json holds
+    losses   of a method that trains its loss curve, a table
     """
 
-    vectors: StaticVectors
-    method: str
-    layer: str
-    counts: NDArray[np.int64]
-    origins: Sequence[str]
-    about: dict[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        words: Sequence[str],
+        matrix: NDArray[Any],
+        *,
+        record: dict[str, Any],
+        losses: Columns | None = None,
+        **facts: Any,
+    ) -> None:
+        super().__init__(words, matrix, **facts)
+        self.record, self.losses = record, losses or {}
 
-    def __getitem__(self, word: str) -> NDArray[np.float32]:
-        return self.vectors[word]
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        found = super().counts
+        assert found is not None
+        return found
 
-    def __contains__(self, word: object) -> bool:
-        return word in self.vectors
+    @property
+    def origins(self) -> list[str]:
+        found = super().origins
+        assert found is not None
+        return found
 
-    def __len__(self) -> int:
-        return len(self.vectors)
+    @property
+    def method(self) -> str:
+        """A name of `limbeck.distillation.METHODS`."""
+        return str(self.record["method"])
+
+    @property
+    def layer(self) -> str:
+        """Of the teacher."""
+        return str(self.record["layer"])
 
     def title(self) -> str:
         return f"{number_of(len(self))} by {self.method}, layer {self.layer}"
-
-    def columns(self) -> dict[str, Any]:
-        """A row a word, as of its vectors."""
-        return self.vectors.columns()
-
-    def head(self, rows: int) -> tuple[dict[str, Any], int]:
-        return self.vectors.head(rows)
 
     @property
     def from_elsewhere(self) -> dict[str, int]:
         """Origin -> how many words, of those whose vectors are not made of the text."""
         return {origin: n for origin, n in sorted(Counter(self.origins).items()) if origin != CORPUS}
 
-    def save(self, folder: str | Path, *, dtype: str = "float32") -> None:
-        """A folder that limbeck, model2vec and sentence-transformers load, with words.parquet, README.md, run.json."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.vectors.save(folder, format="model2vec", dtype=dtype)
-        if losses := self.about.get("training", {}).get("losses"):
-            write_csv(folder / "losses.csv", {name: [row[name] for row in losses] for name in losses[0]})
-        self.save_about(folder, dtype=dtype)
+    def save(self, path: str | Path, format: str = "auto", *, dtype: str = "float32", language: str = "en") -> None:
+        """As of all static vectors; a folder of model2vec's has a card (README.md), losses.csv and run.json beside."""
+        super().save(path, format, dtype=dtype, language=language)
+        if format_of(path, format) == "model2vec":
+            folder = Path(path).expanduser()
+            if self.losses:
+                write_csv(folder / LOSSES, self.losses)
+            self.save_record(folder, dtype=dtype)
 
-    def save_about(self, folder: Path, *, dtype: str) -> None:
+    def save_record(self, folder: Path, *, dtype: str) -> None:
         """The card and run.json alone, for vectors that are there."""
-        about = {**self.about, "dtype": dtype}
-        if "training" in about:
-            about["training"] = {name: value for name, value in about["training"].items() if name != "losses"}
+        record = self.record | {"dtype": dtype}
         write_text(folder / "README.md", card(self, dtype=dtype))
-        write_text(folder / "run.json", json.dumps(about, indent=2, default=str) + "\n")
+        write_text(folder / "run.json", json.dumps(record, indent=2, default=str) + "\n")
 
     @classmethod
-    def load(cls, folder: str | Path) -> Distilled:
+    def load(cls, path: str | Path, format: str = "auto", limit: int | None = None) -> DistilledVectors:
         """What `save` wrote."""
-        folder = Path(folder).expanduser()
-        try:
-            about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-            method, layer = about["method"], about["layer"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"{folder}: not a folder of distilled vectors (run.json: {error}).") from error
-        vectors = StaticVectors.load(folder)
+        folder = Path(path).expanduser()
+        record = check_format(folder, read_record(folder / "run.json"))
+        if not isinstance(record.get("method"), str) or not isinstance(record.get("layer"), str):
+            raise InputError(f"{folder}: not a folder of distilled vectors, its run.json names no method and layer.")
+        vectors = StaticVectors.load(folder, format, limit)
         if vectors.counts is None or vectors.origins is None:
             raise InputError(
-                f"{folder}: not a folder of distilled vectors, words.parquet is missing: distil them again."
+                f"{folder}: not a folder of distilled vectors, words.parquet is missing: distill them again."
             )
-        return cls(vectors, method, layer, vectors.counts, vectors.origins, about)
+        losses: Columns = read_csv(folder / LOSSES) if (folder / LOSSES).is_file() else {}
+        return cls(
+            vectors.words,
+            vectors.matrix,
+            record=record,
+            losses={name: [json.loads(cell or "NaN") for cell in cells] for name, cells in losses.items()},
+            counts=vectors.counts,
+            origins=vectors.origins,
+            total=vectors.total,
+            notes=vectors.notes,
+        )

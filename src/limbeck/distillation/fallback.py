@@ -20,7 +20,6 @@ from limbeck.errors import UsageError, choose
 from limbeck.stream.workers import Workers
 
 KINDS = ("frame", "pieces", "alone")
-METHOD_OF = {"alone": "word", "frame": "frame"}  #: the method that gives what --unseen asks for
 
 
 def unseen_vectors(

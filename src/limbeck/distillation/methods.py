@@ -12,31 +12,33 @@ A method gets its vectors in one of four ways:
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from limbeck.accumulators import Accumulator, Occurrences, WordContexts, WordPools
-from limbeck.distillation.alone import frame_vectors, word_vectors
-from limbeck.distillation.best import FRAMES, BestSettings, best_parts, best_rows, frames_vectors
-from limbeck.distillation.principal import principal_rows
-from limbeck.distillation.rows import Known, Rows
-from limbeck.distillation.settings import FRAME, DistillSettings
-from limbeck.distillation.x2static.settings import regression_settings, sent2vec_settings, x2static_settings
-from limbeck.encoders.protocol import Encoder
+from limbeck.distillation.method_settings import (
+    BaselineSettings,
+    BestSettings,
+    MethodSettings,
+    NgramSettings,
+    settings_from,
+)
+from limbeck.distillation.settings import TEMPLATE, TEMPLATES, DistillSettings
+from limbeck.distillation.x2static.settings import Regression, Sent2Vec, X2Static
 from limbeck.errors import UsageError, choose
-from limbeck.stream.plan import Plan
-from limbeck.stream.sources import Source
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from limbeck.accumulators import Accumulator
+    from limbeck.distillation.rows import Known, Rows
+    from limbeck.encoders.protocol import Encoder
+    from limbeck.stream.plan import Plan
+    from limbeck.stream.sources import Source
     from limbeck.stream.workers import Workers
 
-Ints = NDArray[np.int64]
+X2STATIC = "x2static"  #: the method that has presets
 NOTHING = "none"  #: what a training begins from where it begins anew
 
 
@@ -103,7 +105,7 @@ class Method:
 
     summary   one line for people
     start     of train: see above; "none": it always begins anew
-    settings  of train and compose: makes a dataclass of the values that were given by name, and refuses wrong ones
+    settings  of train and compose: the class of its own settings
     untaught  of train: the teacher has no part in it, so that its vectors cannot stand in for a word the text lacks
     ngrams    of train: it has vectors for such words itself, by their characters
     unaltered  vectors are the teacher's own of the word, so that another such can stand beside them as it is
@@ -119,7 +121,7 @@ class Method:
     start: str = ""
     parts: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
     compose: Compose | None = None
-    settings: Callable[..., Any] | None = None
+    settings: type[MethodSettings] | None = None
     untaught: bool = False
     ngrams: bool = False
     unaltered: bool = False
@@ -141,81 +143,67 @@ def later(module: str, name: str) -> Any:
     return call
 
 
-def _pools(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
-    size = {"layers": shape.layers, "dim": shape.dim, "words": len(plan.vocabulary)}
-    return [WordPools(**size, pools=[settings.over_contexts], vocabulary=plan.fingerprint)]
+def _of(module: str, name: str) -> Any:
+    return later(f"limbeck.distillation.{module}", name)
 
 
-def _pooled(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
-    return Rows(filled[0].pooled(settings.over_contexts, layer), filled[0].n > 0)
-
-
-def _occurrences(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
-    most = int(plan.vocabulary.counts.max(initial=1))
-    return [
-        Occurrences(
-            layers=shape.layers,
-            dim=shape.dim,
-            capacity=max(1, min(settings.max_contexts, most)),
-            chosen=list(range(len(plan.vocabulary))),
-            vocabulary=plan.fingerprint,
-        )
-    ]
-
-
-def _principal(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
-    return principal_rows(filled[0], layer)
-
-
-_train = later("limbeck.distillation.x2static.training", "train")
+_train = _of("x2static.training", "train")
 
 
 def _baseline(summary: str, function: str, *, ngrams: bool = False) -> Method:
-    own = "Settings" if ngrams else "WordSettings"
-    train, settings = (later("limbeck.distillation.baselines", name) for name in (function, own))
-    return Method(summary, train=train, start=NOTHING, settings=settings, untaught=True, ngrams=ngrams)
-
-
-def _contexts(plan: Plan, shape: Shape, settings: DistillSettings) -> list[Accumulator]:
-    size = {"layers": shape.layers, "dim": shape.dim, "words": len(plan.vocabulary)}
-    return [WordContexts(**size, vocabulary=plan.fingerprint)]
-
-
-def _mean_context(filled: Sequence[Any], layer: int, settings: DistillSettings) -> Rows:
-    return Rows(filled[0].mean(layer), filled[0].n > 0)
+    train, own = _of("baselines", function), NgramSettings if ngrams else BaselineSettings
+    return Method(summary, train=train, start=NOTHING, settings=own, untaught=True, ngrams=ngrams)
 
 
 METHODS: dict[str, Method] = {
     "best": Method(
         "frames, average, contexts, spelling, neighbours in one",
-        parts=best_parts,
-        compose=best_rows,
+        parts=BestSettings.parts,
+        compose=_of("best", "best_rows"),
         settings=BestSettings,
     ),
     "word": Method(
-        "the word alone, without the text", alone=word_vectors, unaltered=True, heeds=("special_input", "special_mean")
+        "the word alone, without the text",
+        alone=_of("alone", "word_vectors"),
+        unaltered=True,
+        heeds=("special_input", "special_mean"),
     ),
     "frame": Method(
-        "the word in a sentence about nothing else", alone=frame_vectors, unaltered=True, heeds=("templates",)
+        "the word in a sentence about nothing else",
+        alone=_of("alone", "frame_vectors"),
+        unaltered=True,
+        heeds=("template",),
     ),
-    "frames": Method("the mean of several sentences about the word alone", alone=frames_vectors, heeds=("templates",)),
-    "contexts": Method("the mean of the texts it occurs in", accumulators=_contexts, finish=_mean_context),
+    "frames": Method(
+        "the mean of several sentences about the word alone",
+        alone=_of("best", "frames_vectors"),
+        heeds=("template",),
+    ),
+    "contexts": Method(
+        "the mean of the texts it occurs in",
+        accumulators=_of("passes", "contexts"),
+        finish=_of("passes", "mean_context"),
+    ),
     "average": Method(
-        "the average over its contexts", accumulators=_pools, finish=_pooled, unaltered=True, heeds=("over_contexts",)
+        "the average over its contexts",
+        accumulators=_of("passes", "pools"),
+        finish=_of("passes", "pooled"),
+        unaltered=True,
+        heeds=("over_contexts",),
     ),
     "principal": Method(
         "the first principal component of its contexts",
-        accumulators=_occurrences,
-        finish=_principal,
+        accumulators=_of("passes", "occurrences"),
+        finish=_of("passes", "principal"),
         heeds=("max_contexts",),
     ),
     "x2static": Method(
-        "trained towards its contexts, away from others", train=_train, settings=x2static_settings, together=True
+        "trained towards its contexts, away from others", train=_train, settings=X2Static, together=True
     ),
     "sent2vec": Method(
         "trained without the teacher, on the text alone",
         train=_train,
-        settings=sent2vec_settings,
+        settings=Sent2Vec,
         untaught=True,
         together=True,
     ),
@@ -223,7 +211,7 @@ METHODS: dict[str, Method] = {
         "trained so that its sentences' means are right",
         train=_train,
         start="average",
-        settings=regression_settings,
+        settings=Regression,
         together=True,
     ),
     "skipgram": _baseline("skip-gram on the same text, without the teacher", "train_skipgram"),
@@ -261,14 +249,16 @@ def parts_of(name: str, settings: DistillSettings) -> tuple[str, ...]:
 
 def templates_of(name: str, settings: DistillSettings) -> tuple[str, ...]:
     """The sentences that words are read in for a method, or for what stands in for it."""
-    usual = FRAMES if "frames" in (name, *parts_of(name, settings)) else (FRAME,)
-    return settings.templates or usual
+    usual = TEMPLATES if "frames" in (name, *parts_of(name, settings)) else (TEMPLATE,)
+    return settings.template or usual
 
 
 def in_order(settings: DistillSettings) -> list[str]:
     """The methods that are asked for and those they need, each after what it needs."""
     if not settings.methods:
-        raise UsageError(f"at least one method is needed: {', '.join(METHODS)}.")
+        raise UsageError(
+            f"--method must be at least one of {', '.join(METHODS)}.", code="no_method", parameter="method"
+        )
     if settings.start is not None:
         choose(settings.start, [NOTHING, *METHODS], what="--start")
     ordered: list[str] = []
@@ -289,56 +279,36 @@ def in_order(settings: DistillSettings) -> list[str]:
 
 def own_settings(name: str, settings: DistillSettings) -> Any:
     """The settings of a method that trains or composes, made of what was given for it."""
-    method, given = METHODS[name], settings.train.get(name, {})
-    if method.settings is None:
+    kind, given = METHODS[name].settings, settings.set.get(name, {})
+    if kind is None:
         if given:
-            raise UsageError(f"{name} has no settings of its own; got {', '.join(given)}: leave --set out.")
+            raise UsageError(
+                f"--set: {name} has no settings of its own; got {', '.join(given)}: omit it.",
+                code="no_settings",
+                parameter="set",
+            )
         return None
-    usual = method.settings()
-    if settings.seed and hasattr(usual, "seed"):
+    if settings.seed and "seed" in kind.names():
         given = {"seed": settings.seed, **given}
-    values = defaults(method.settings, usual)
-    for key in given:
-        choose(key, values, what=f"--set of {name}")
-    return method.settings(
-        **{
-            key: of_kind(f"--set {key} of {name}", value, values[key], kind_of(key, usual, values[key]))
-            for key, value in given.items()
-        }
-    )
+    return settings_from(kind, given, method=name)
 
 
-def defaults(make: Callable[..., Any], usual: Any) -> dict[str, Any]:
-    """Names and defaults of settings: those that are made, and what else the function that makes them asks for."""
-    found = {one.name: getattr(usual, one.name) for one in fields(usual)}
-    others = inspect.signature(make).parameters.values()
-    return found | {one.name: one.default for one in others if one.name not in found and one.default is not one.empty}
-
-
-def kind_of(key: str, usual: Any, default: Any) -> type:
-    """The type of a setting, which is written down where its default is None."""
-    if default is not None:
-        return type(default)
-    (kind,) = (one for one in get_args(get_type_hints(type(usual))[key]) if one is not type(None))
-    found: type = get_origin(kind) or kind
-    return found
-
-
-def of_kind(what: str, value: Any, usual: Any, kind: type) -> Any:
-    """A value of the kind that is asked for; a number is a name too, as of a layer. Others are refused."""
-    if value is None and usual is None:
-        return None
-    if kind is str and type(value) is int:
-        return str(value)
-    kinds: dict[type, tuple[tuple[type, ...], str]] = {
-        bool: ((bool,), "True or False"),
-        int: ((int,), "a whole number"),
-        float: ((int, float), "a number"),
-        str: ((str,), "a name"),
-        tuple: ((tuple, list), "several numbers in brackets"),
-    }
-    allowed, told = kinds.get(kind, ((object,), ""))
-    if not isinstance(value, allowed) or (isinstance(value, bool) and allowed not in ((bool,), (object,))):
-        such = "" if usual is None else f", such as {usual}"
-        raise UsageError(f"{what} must be {told}{such}; got {value!r}.")
-    return value
+def with_methods(settings: DistillSettings, usual: str) -> DistillSettings:
+    """The settings with methods, `usual` where none is named, and with each value of `set` at its method."""
+    settings = settings if settings.method is not None else replace(settings, method=(usual,))
+    values = {name: dict(some) for name, some in settings.set.items() if name}
+    loose = settings.set.get("", {})
+    if loose:
+        able = [name for name in settings.methods if name in METHODS and METHODS[name].settings is not None]
+        if len(able) != 1:
+            first, value = next(iter(loose.items()))
+            told = f"one of {', '.join(able)} (METHOD.NAME=VALUE)" if able else "methods with settings"
+            raise UsageError(
+                f"--set {first}={value} must be for {told}; got --method {','.join(settings.methods)}.",
+                code="several_methods" if able else "no_settings",
+                parameter="set",
+            )
+        values[able[0]] = loose | values.get(able[0], {})
+    if settings.preset is not None:
+        values[X2STATIC] = {"preset": settings.preset, **values.get(X2STATIC, {})}
+    return replace(settings, set=values)

@@ -72,10 +72,12 @@ def component_part(
     model: Any, corpus: Any, layers: Sequence[str], sets: Mapping[str, Any], *, seed: int = 0, **options: Any
 ) -> Part:
     """Both kinds of vectors at some layers, on every set, in both ways."""
+    if options.pop("characters", False):
+        options["units"] = "characters"
     made = distill(
         model,
         corpus,
-        methods=[PRINCIPAL, AVERAGE],
+        method=[PRINCIPAL, AVERAGE],
         layers=",".join(layers),
         case="lower",
         unseen="drop",
@@ -84,8 +86,8 @@ def component_part(
     )
     rows = []
     for one in made.values():
-        rows += score_rows(one.vectors, sets, {"vectors": one.method, "layer": one.layer}, seed=seed)
-    words = next(iter(made.values())).vectors.words
+        rows += score_rows(one, sets, {"vectors": one.method, "layer": one.layer}, seed=seed)
+    words = next(iter(made.values())).words
     return Part({"scores": columns_of(rows)}, {"words": len(words), "layers": list(layers)})
 
 

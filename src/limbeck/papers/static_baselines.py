@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.corpus import Corpus
-from limbeck.distillation.baselines import BASELINES, Settings, train_baseline
+from limbeck.distillation.baselines import BASELINES, train_baseline
+from limbeck.distillation.method_settings import NgramSettings
 from limbeck.errors import LimbeckError
 from limbeck.stream import Plan
 from limbeck.stream.workers import Pool
@@ -37,7 +38,7 @@ class TrainBaseline:
 
     corpus: Corpus
     plan: Plan
-    settings: Settings
+    settings: NgramSettings
     others: Sequence[str]
     progress: bool = False
 

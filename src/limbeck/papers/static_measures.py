@@ -8,7 +8,7 @@ from typing import Any
 
 from limbeck.analysis.result import columns_of
 from limbeck.corpus import Corpus
-from limbeck.distillation.distilled import Distilled
+from limbeck.distillation.distilled import DistilledVectors
 from limbeck.errors import LimbeckError
 from limbeck.evaluation.task import Pairs
 from limbeck.papers.estimates import CannotShow
@@ -56,15 +56,13 @@ class Distilling(ParentVectors):
         averages = self.all_averages
         x2static = {SENTENCE: self.of_whole_text["sentence"], PARAGRAPH: self.of_whole_text["paragraph"]}
         trained = self.trained()
-        vectors: dict[Way, StaticVectors] = {(AVERAGE, layer): one.vectors for layer, one in averages.items()}
+        vectors: dict[Way, StaticVectors] = {(AVERAGE, layer): one for layer, one in averages.items()}
         vectors |= {(name, ""): one for name, one in {**x2static, **trained["vectors"]}.items()}
         known = words_of_all(vectors)
         told = {way: cosines_of(known_only(one, known), sets.told) for way, one in vectors.items()}
         board = scoreboard(told, sets.told, seed=self.wanted.seed)
         everything = {
-            (AVERAGE, layer): all_pair_values(
-                cosines_of(one.vectors, sets.told, fallback=self.without_text[layer]), sets.told
-            )
+            (AVERAGE, layer): all_pair_values(cosines_of(one, sets.told, fallback=self.without_text[layer]), sets.told)
             for layer, one in averages.items()
         }
         for name, unseen in trained["unseen"].items():
@@ -90,12 +88,12 @@ class Distilling(ParentVectors):
             tables[EXISTING] = columns_of(rows)
         return Part(tables, about)
 
-    def chosen(self, averages: Mapping[str, Distilled], known: set[str]) -> dict[str, Any]:
+    def chosen(self, averages: Mapping[str, DistilledVectors], known: set[str]) -> dict[str, Any]:
         """The average's layer that does best on the sets that are not told."""
         sets = self.wanted.sets.other
         if not sets:
             return {"chosen_layer": None, "no_chosen_layer": "needs MTurk-287, MTurk-771 or MEN to choose a layer on"}
-        told = {(AVERAGE, layer): cosines_of(known_only(one.vectors, known), sets) for layer, one in averages.items()}
+        told = {(AVERAGE, layer): cosines_of(known_only(one, known), sets) for layer, one in averages.items()}
         board = scoreboard(told, sets, seed=self.wanted.seed, draws=1)
         if not board.used:
             return {"chosen_layer": None, "no_chosen_layer": "MTurk-287, MTurk-771 and MEN have too few pairs"}
@@ -136,7 +134,7 @@ class Distilling(ParentVectors):
             words = int(self.lengths[:number].sum())
             averages = self.all_averages if share == 1 else self.averages(corpus, encoder)
             trained = self.of_whole_text["paragraph"] if share == 1 else self.x2static(corpus, "paragraph")
-            ways: dict[Way, StaticVectors] = {(AVERAGE, layer): averages[layer].vectors, (PARAGRAPH, ""): trained}
+            ways: dict[Way, StaticVectors] = {(AVERAGE, layer): averages[layer], (PARAGRAPH, ""): trained}
             for name, pairs in sets.items():
                 known = words_of_all(ways)
                 if name not in kept and count_known(pairs, known) >= CURVE_PAIRS:
@@ -186,7 +184,7 @@ class Distilling(ParentVectors):
         layer = about.get("chosen_layer") or about.get("best_layer") or self.last_layer.layers[-1]
         (average,) = self.averaged(self.encoder(layer), self.corpus, min_count=self.min_count)
         vectors = {
-            AVERAGE: average.vectors,
+            AVERAGE: average,
             SENTENCE: self.of_whole_text["sentence"],
             PARAGRAPH: self.of_whole_text["paragraph"],
         }

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import TextUnit
-from limbeck.distillation.baselines import BASELINES, Settings
-from limbeck.distillation.distilled import Distilled
+from limbeck.distillation.baselines import BASELINES
+from limbeck.distillation.distilled import DistilledVectors
+from limbeck.distillation.method_settings import NgramSettings
 from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import choose_words
 from limbeck.distillation.x2static import Sent2Vec, X2Static, preset_named, train, word_source
@@ -24,7 +25,10 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.papers.static_baselines import BaselineJob, TrainBaseline, TrainedBaseline
 from limbeck.papers.static_subjects import AVERAGE, SENT2VEC
 from limbeck.papers.static_wanted import Wanted
-from limbeck.runs.distill import EVERYTHING, distill, distill_subject, open_subject, settings_of
+from limbeck.runs.distill import distill
+from limbeck.runs.distilling.compute import distill_subject, open_subject
+from limbeck.runs.distilling.work import EVERYTHING
+from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
 from limbeck.stream import Plan, TextSource, survey
 from limbeck.stream.workers import Workers
@@ -121,23 +125,22 @@ class ParentVectors:
 
     # vectors
 
-    def averages(self, corpus: Corpus, layers: Encoder) -> dict[str, Distilled]:
+    def averages(self, corpus: Corpus, layers: Encoder) -> dict[str, DistilledVectors]:
         """The average over contexts of every word of the sets that the text has, by layer."""
         return {one.layer: one for one in self.averaged(layers, corpus, words=self.wanted.sets.words)}
 
-    def averaged(self, encoder: Encoder, corpus: Corpus, **options: Any) -> list[Distilled]:
-        """Averages over contexts, a layer after the other; options are those of `distill`."""
-        settings, rest = settings_of(AVERAGE, {"case": "lower", "unseen": "drop", **options})
-        subject = open_subject(encoder, corpus, settings, **rest)
-        made = distill_subject(subject, settings, workers=self.workers, progress=self.wanted.progress)
-        return list(made.values())
+    def averaged(self, encoder: Encoder, corpus: Corpus, **options: Any) -> list[DistilledVectors]:
+        """Averages over contexts, a layer after the other; options are settings of a distillation."""
+        settings = DistillSettings(method=(AVERAGE,), case="lower", unseen="drop", **options)
+        context = RunContext(workers=self.workers, progress=self.wanted.progress)
+        return list(distill_subject(open_subject(encoder, corpus, settings), settings, context).values())
 
     @cached_property
     def without_text(self) -> dict[str, StaticVectors]:
         """Every word of the sets without a context, by layer: in a sentence about nothing else, or alone."""
         way = "frame" if self.wanted.preset == "corrected" else "word"
-        made = distill(self.every_layer, words=self.wanted.sets.words, methods=way, progress=self.wanted.progress)
-        return {one.layer: one.vectors for one in made.values()}
+        made = distill(self.every_layer, words=self.wanted.sets.words, method=[way], progress=self.wanted.progress)
+        return {one.layer: one for one in made.values()}
 
     @cached_property
     def of_whole_text(self) -> dict[TextUnit, StaticVectors]:
@@ -146,7 +149,7 @@ class ParentVectors:
         return {unit: self.x2static(self.corpus, unit) for unit in units}
 
     @cached_property
-    def all_averages(self) -> dict[str, Distilled]:
+    def all_averages(self) -> dict[str, DistilledVectors]:
         return self.averages(self.corpus, self.every_layer)
 
     def x2static(self, corpus: Corpus, unit: TextUnit, **changes: Any) -> StaticVectors:
@@ -164,10 +167,10 @@ class ParentVectors:
     @property
     def baseline_epochs(self) -> int:
         """As many as X2Static's, lest the longer training win; with the authors' presets the baselines' usual ones."""
-        return self.training().epochs if self.wanted.preset == "corrected" else Settings().epochs
+        return self.training().epochs if self.wanted.preset == "corrected" else NgramSettings().epochs
 
-    def baseline_settings(self) -> Settings:
-        return Settings(dim=self.last_layer.dim, epochs=self.baseline_epochs, seed=self.wanted.seed)
+    def baseline_settings(self) -> NgramSettings:
+        return NgramSettings(dim=self.last_layer.dim, epochs=self.baseline_epochs, seed=self.wanted.seed)
 
     def begin_baselines(self) -> None:
         """Train the baselines from now on, beside everything else, where there are processes for it."""

@@ -1,392 +1,477 @@
-"""The distilling run: one pass over a text for all methods together, one folder of vectors for each."""
+"""`limbeck distill`: one vector a word, out of a language model and a text.
+
+What computes stands in `limbeck.runs.distilling` and `limbeck.distillation`, and is imported when a run does.
+"""
 
 from __future__ import annotations
 
-import json
-import time
+import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 
-from limbeck.distillation.distilled import Distilled
-from limbeck.distillation.lacking import lacking_told
-from limbeck.distillation.methods import METHODS, in_order, own_settings, start_of
-from limbeck.distillation.settings import DistillSettings
-from limbeck.distillation.wordlist import read_word_list
-from limbeck.distillation.x2static.settings import Training
-from limbeck.encoders.protocol import Encoder
-from limbeck.errors import InputError, UsageError, choose
-from limbeck.parameters import takes
-from limbeck.reporting.training import draw_training
-from limbeck.runs.distilling.settings import settings_of
-from limbeck.runs.distilling.subject import Subject
-from limbeck.runs.distilling.work import EVERYTHING, Distillation
-from limbeck.runs.execution.folders import RunFolder
-from limbeck.runs.execution.input_guard import steady
-from limbeck.runs.execution.sources import (
-    CORPUS_OPTIONS,
-    READING,
-    is_static,
-    need_words,
-    open_encoder,
-    open_source,
-    refuse_options,
-)
-from limbeck.state import write_text
-from limbeck.stream.workers import Workers
-from limbeck.vectors import StaticVectors
+from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
+from limbeck.distillation.methods import METHODS, in_order
+from limbeck.distillation.settings import DEFAULT, DistillSettings
+from limbeck.encoders.settings import EncoderSettings, LoadingSettings
+from limbeck.errors import InputError, UsageError
+from limbeck.evaluation.settings import task_names
+from limbeck.record import read_record
+from limbeck.results import RunResult
+from limbeck.runs.execution.run import SharedRun
+from limbeck.runs.execution.settings import ModelSettings, OutputSettings, TextSettings, VectorsSettings
+from limbeck.settings import Settings, option, options_of
+from limbeck.stream.settings import BatchSettings, EngineSettings
 
-__all__ = [
-    "EVERYTHING",
-    "distill",
-    "distill_into",
-    "distill_subject",
-    "open_subject",
-    "settings_of",
-    "usual_method",
-    "vectors_for",
-]
+if TYPE_CHECKING:
+    from limbeck.accumulators import Accumulator
+    from limbeck.distillation.distilled import DistilledVectors
+    from limbeck.runs.distilling.subject import Subject
+    from limbeck.runs.distilling.work import Distillation
+    from limbeck.runs.execution.context import RunContext
+    from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.sharing import Reading
+    from limbeck.stream import Plan
+    from limbeck.stream.workers import Workers
 
 
-@takes("limbeck.distillation:DistillSettings", *READING)
+@dataclass(frozen=True)
+class CardSettings(Settings, group="scores"):
+    """What the vectors are scored on, for their card."""
+
+    tasks: tuple[str, ...] = option(
+        (), separator=",", recorded=False, metavar="NAMES", suggestions=task_names, help="tasks of `limbeck evaluate`"
+    )
+    data: Path | None = option(None, recorded=False, metavar="DIR", files=True, help="folder of the tasks' files")
+
+
+def methods_described() -> str:
+    """Methods and their settings as they are registered."""
+    wide = max(map(len, METHODS)) + 2
+    lines = ["methods, several with commas between; those that read the text share one pass over it:"]
+    lines += [f"  {name:{wide}}{method.summary}" for name, method in METHODS.items()]
+    lines += [
+        "",
+        "settings of their own (--set NAME=VALUE, or METHOD.NAME=VALUE where several have some), and defaults:",
+    ]
+    alike: dict[str, list[str]] = {}
+    for name, method in METHODS.items():
+        if method.settings is not None:
+            line = ", ".join(f"{one.name}={one.default}" for one in options_of(method.settings))
+            alike.setdefault(line, []).append(name)
+    for line, names in alike.items():
+        lines += [f"  {', '.join(names)}", textwrap.fill(line, 118, initial_indent=" " * 4, subsequent_indent=" " * 4)]
+    return "\n".join(lines)
+
+
+@dataclass(kw_only=True)
+class DistillRun(SharedRun["DistillResult"]):
+    """Make one vector a word out of a language model (the teacher) and a text."""
+
+    command: ClassVar[str] = "distill"
+    summary: ClassVar[str] = "static word vectors out of a model and a text"
+    details: ClassVar[str] = f"""\
+{methods_described()}
+
+DIR is then a folder that limbeck, model2vec and sentence-transformers load, with a card (README.md), words.parquet
+(each word's count, and how its vector came about) and run.json; of a method that trains also losses.csv and figures/.
+Several methods or layers give DIR/METHOD[-LAYER]; only the teacher's last layer is read unless --layers says others.
+`limbeck convert` makes files for gensim and spaCy of it.
+"""
+    examples: ClassVar[str] = """\
+limbeck distill --model mini-bert --corpus sample --out vectors
+limbeck distill --model bert-base-uncased --corpus 'texts/*.txt.gz' --method average --layers 8-12 --out vectors
+limbeck distill --model bert-base-uncased --corpus text.txt --method average,principal,frame --out vectors
+limbeck distill --model bert-base-uncased --corpus text.txt --words words.txt --unseen frame --out vectors
+limbeck distill --model bert-base-uncased --words words.txt --out vectors
+limbeck distill --model bert-base-uncased --words words.txt --template "this is a {}." --out vectors
+limbeck distill --model gpt2 --corpus text.txt --repair all-but-the-top:components=3 --dim 256 --keep float16 --out v
+limbeck distill --vectors cached --out vectors
+limbeck distill --model mini-bert --corpus sample --tasks wordsim --data data --out vectors
+
+training, the same as the paper did it, and going on with what was stopped:
+limbeck distill --model mini-bert --corpus sample --method x2static --set epochs=4 --set subsample=1e-3 --out vectors
+limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out v
+limbeck distill --model roberta-base --corpus text.txt --method x2static --preset paper --out v --existing resume
+limbeck distill --model mini-bert --corpus sample --method x2static,skipgram --set x2static.epochs=4 --out vectors
+
+training on several GPUs, or in several processes:
+torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus text.txt --method x2static --out v
+"""
+    usual_layers: ClassVar[str | None] = "-1"
+    torchrun: ClassVar[bool] = True
+    shows_again: ClassVar[bool] = True
+
+    models: ModelSettings
+    text: TextSettings
+    output: OutputSettings
+    distilling: DistillSettings
+    card: CardSettings
+    loading: LoadingSettings
+    encoder: EncoderSettings
+    vectors: VectorsSettings
+    reading: CorpusSettings
+    unit: TextUnitSettings
+    batches: BatchSettings
+    engine: EngineSettings
+
+    single: bool = field(default=False, init=False)  # whether one set of vectors is asked for, in Python
+    subject: Subject = field(init=False)
+
+    @property
+    def transient(self) -> Sequence[str]:
+        return ("state",)  # sums and vectors, many times the size of what they gave
+
+    @property
+    def layers(self) -> Any:
+        return self.encoder.layers
+
+    @cached_property
+    def settled(self) -> DistillSettings:
+        """The settings with methods, checked: of cached vectors "average", of words without a text "frame"."""
+        from limbeck.runs.distilling.checks import settled
+
+        usual = "average" if self.vectors.vectors is not None else "frame" if self._in_template else DEFAULT
+        return settled(self.distilling, usual)
+
+    @property
+    def _in_template(self) -> bool:
+        return self.text.corpus is None and self.models.model is not None and self.distilling.words is not None
+
+    @cached_property
+    def tasks(self) -> list[tuple[Any, Any]]:
+        """What is scored on."""
+        from limbeck.runs.distilling.compute import find_tasks
+
+        return find_tasks(self.card.tasks, self.card.data)
+
+    def validate(self) -> None:
+        model, corpus, vectors = self.models.model, self.text.corpus, self.vectors.vectors
+        if model is None and vectors is None:
+            raise UsageError(
+                "--model is needed, with --corpus or --words; or --vectors.", code="no_source", parameter="model"
+            )
+        if vectors is not None and (model is not None or corpus is not None):
+            raise UsageError(
+                "--vectors replaces --model and --corpus: give one or the other.",
+                code="two_sources",
+                parameter="vectors",
+            )
+        if vectors is not None and self.distilling.preset is not None:
+            raise UsageError(
+                "--preset says how the teacher reads the text, which --vectors have behind them: omit it.",
+                code="no_effect",
+                parameter="preset",
+            )
+        if self.single and len(self.settled.methods) > 1:
+            self._refuse_several(self.settled.methods)
+        assert self.settled is not None
+        assert self.tasks is not None
+
+    def validate_together(self) -> None:
+        from limbeck.corpus.sources import is_read_once
+        from limbeck.runs.distilling.together import check_together
+
+        check_together(self.settled)
+        corpus = self.text.corpus
+        if any(map(is_read_once, corpus if isinstance(corpus, list | tuple) else ())):
+            raise UsageError(
+                "several processes cannot all read standard input: give --corpus a file.",
+                code="read_once",
+                parameter="corpus",
+            )
+
+    def _refuse_several(self, names: Sequence[str]) -> None:
+        raise UsageError(
+            f"one method and one layer give one vector a word; these give {', '.join(names)}: choose one, or give a "
+            "list of methods for a result with all of them.",
+            code="several_vectors",
+            parameter="method",
+        )
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Options of teacher and text; what is given goes before what a preset says."""
+        asked: dict[str, Any] = self.loading.given() | self.encoder.given() | self.reading.given()
+        asked |= self.unit.given() | self.batches.given()
+        said = self.distilling.said
+        if said is not None:
+            asked |= {name: True for name in ("lowercase", "keep_first") if getattr(said, name)}
+            window = said.window[self.unit.text_unit != "sentence"]
+            if "window" not in asked and window is not None:
+                asked["preset_window"] = window
+        return asked
+
+    def open(self) -> None:
+        from limbeck.runs.distilling.compute import open_subject
+
+        settings = self.settled
+        self.subject = open_subject(
+            self.models.model, self.text.corpus, settings, vectors=self.vectors.vectors, **self.asked
+        )
+        layers = self.subject.layers
+        if self.single and len(layers) > 1 and not METHODS[settings.methods[0]].one_layer:
+            self._refuse_several([f"{settings.methods[0]}-{layer}" for layer in layers])
+
+    def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
+        from limbeck.runs.distilling.compute import forecast
+        from limbeck.runs.distilling.needs import time_told
+        from limbeck.runs.distilling.work import EVERYTHING, Distillation
+        from limbeck.stream.foretell import look_ahead
+
+        work = Distillation(self.subject, self.settled, context)
+        source, ahead = self.subject.source, None
+        if source is not None:
+            ahead = look_ahead(source, choice=EVERYTHING, deduplicate=self.deduplicate)
+        work.plan_words(None if ahead is None else ahead.plan)
+        times = time_told(work, ahead, workers=context.workers)
+        first, *others = forecast(work)
+        yield first + (ahead.note if ahead else "")
+        yield from (*others, *times)
+
+    def compute(self, context: RunContext) -> DistillResult:
+        from limbeck.runs.distilling.compute import distill_subject
+
+        if self._in_template and self.distilling.method is None:
+            context.notify("without --corpus words are read in a template: --method frame")
+        made = distill_subject(self.subject, self.settled, context, tasks=self.tasks, options=self.options())
+        return DistillResult.of(made)
+
+    def check_complete(self, folder: RunFolder) -> None:
+        from limbeck.runs.distilling.compute import identity
+
+        record = read_record(folder.target / "run.json")
+        if record.get("command") != "distill" or record.get("identity") != identity(self.subject, self.settled):
+            raise InputError(
+                f"{folder.target}: holds a finished run of another command, teacher, text or settings: "
+                "--existing=replace, or another --out.",
+                code="other_run",
+                parameter="out",
+            )
+
+    def load(self, folder: Path) -> DistillResult:
+        """What a finished run holds, scored anew where tasks are asked for."""
+        from limbeck.runs.distilling.compute import scores_of
+
+        result = DistillResult.load(folder)
+        if self.tasks:
+            for name, one in result.items():
+                one.record["scores"] = scores_of(one, self.tasks, name)
+                one.save_record(result.folder_of(folder, name), dtype=one.record["dtype"])
+        return result
+
+    # in several processes
+
+    def take_part(self, workers: Workers) -> None:
+        """What every process but the first does, where torchrun has started several."""
+        from limbeck.runs.distilling.together import help_training
+
+        def opened() -> tuple[Subject, DistillSettings]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the first process tells
+                self.open()
+            return self.subject, self.settled
+
+        help_training(opened, workers)
+
+    def dismiss(self) -> None:
+        from limbeck.runs.distilling.together import send_others_home
+
+        send_others_home()
+
+    # in a shared pass
+
+    def join_pass(self, reading: Reading, folder: RunFolder) -> None:
+        from limbeck.runs.distilling.compute import checked, listed_in
+        from limbeck.runs.distilling.subject import Subject
+
+        train = [name for name in in_order(self.settled) if METHODS[name].train is not None]
+        if train:
+            raise UsageError(
+                f"{self.title}: {', '.join(train)} reads the text as often as it learns, which a shared pass does not "
+                "serve: run it separately.",
+                code="not_shared",
+                parameter="method",
+            )
+        super().join_pass(reading, folder)
+        subject = Subject(self.source, self.source.encoder, *listed_in(self.settled), reading.model)
+        self.subject = checked(subject, self.settled)
+
+    @property
+    def seed(self) -> int:
+        return self.distilling.seed
+
+    @property
+    def deduplicate(self) -> bool:
+        return self.distilling.deduplicate
+
+    @property
+    def reads_duplicates(self) -> bool:
+        return not self.deduplicate
+
+    def identity(self) -> Any:
+        from limbeck.stream.run import identity_of
+
+        return identity_of(self.source, self.settled.as_dict() | self.subject.named(), seed=self.seed)
+
+    @cached_property
+    def _work(self) -> Distillation:
+        from limbeck.runs.distilling.work import Distillation
+        from limbeck.runs.execution.context import RunContext
+
+        return Distillation(self.subject, self.settled, RunContext(checkpoint=self.folder.state))
+
+    def choose(self, everything: Plan, *, state: Path) -> Plan:
+        self.index = cast("Plan", self._work.plan_words(everything))
+        return self.index
+
+    def accumulators(self) -> list[Accumulator]:
+        return [accumulator for some in self._work.asked().values() for accumulator in some]
+
+    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
+        from limbeck.stream.checkpoint import Checkpoint, Part
+        from limbeck.stream.run import identity_of
+
+        told = self._work.told(self._work.asked())
+        identity = identity_of(self.source, told, seed=self.seed, deduplicate=self.deduplicate)
+        saved = Checkpoint(self.folder.state / "pass", identity)
+        saved.open(self.index, made)
+        saved.save_part(Part(0, len(self.index.shards)), made, dropped)
+
+
+@dataclass(frozen=True, eq=False)
+class DistillResult(RunResult, Mapping[str, "DistilledVectors"]):
+    """Vectors by the name of their method, with several layers METHOD-LAYER: `result["average"]["tea"]`.
+
+    record  run.json: of one set of vectors its own, of several what they are and were made of
+    """
+
+    record: Mapping[str, Any]
+    vectors: Mapping[str, DistilledVectors] = field(repr=False)
+
+    @classmethod
+    def of(cls, vectors: Mapping[str, DistilledVectors]) -> Self:
+        first = next(iter(vectors.values())).record
+        if len(vectors) == 1:
+            return cls(first, vectors)
+        whole = ("format", "command", "identity", "options", "versions", "written")
+        seconds = max(one.record["seconds"] for one in vectors.values())
+        return cls({"results": list(vectors), **{name: first[name] for name in whole}, "seconds": seconds}, vectors)
+
+    def __getitem__(self, name: str) -> DistilledVectors:
+        return self.vectors[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vectors)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def title(self) -> str:
+        return ", ".join(self)
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row for each set of vectors."""
+        made = self.vectors.values()
+        return {
+            "name": list(self),
+            "method": [one.method for one in made],
+            "layer": [one.layer for one in made],
+            "words": [len(one) for one in made],
+            "dim": [one.dim for one in made],
+        }
+
+    def folder_of(self, folder: Path, name: str) -> Path:
+        """Where one set of vectors is kept: one alone in the folder itself."""
+        return folder if "results" not in self.record else folder / name
+
+    def save(self, folder: str | Path) -> None:
+        """A folder as `limbeck distill` writes it, without figures; `DistillResult.load` reads it."""
+        from limbeck.runs.execution.record import write_record
+
+        folder = Path(folder).expanduser()
+        folder.mkdir(parents=True, exist_ok=True)
+        self.write(folder)
+        write_record(folder, self.record)
+
+    def write(self, folder: Path) -> None:
+        for name, one in self.items():
+            one.save(self.folder_of(folder, name), format="model2vec", dtype=one.record["dtype"])
+
+    def draw(self, folder: Path, figures: Path) -> None:
+        """The loss curves of methods that train and know how far they had come at each loss."""
+        from limbeck.reporting.training import draw_training
+
+        for name, one in self.items():
+            if {"progress", "loss", "epoch"} <= one.losses.keys():
+                place = self.folder_of(folder, name) / figures.name
+                draw_training(one.losses, place, name=f"{one.method}, {one.record['teacher']['name']}")
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.distillation.distilled import DistilledVectors
+
+        if "results" in record:
+            return cls(record, {str(name): DistilledVectors.load(folder / name) for name in record["results"]})
+        only = DistilledVectors.load(folder)
+        return cls(only.record, {str(record.get("result", only.method)): only})
+
+
+@overload
+def distill(
+    model: Any = ..., corpus: Any = ..., *, method: str | None = ..., progress: bool = ..., **keywords: Any
+) -> DistilledVectors: ...
+@overload
+def distill(
+    model: Any = ...,
+    corpus: Any = ...,
+    *,
+    method: list[str] | tuple[str, ...],
+    progress: bool = ...,
+    **keywords: Any,
+) -> DistillResult: ...
 def distill(
     model: Any = None,
     corpus: Any = None,
     *,
-    methods: str | Sequence[str] | None = None,
-    words: Iterable[str] | str | Path | None = None,
-    add_words: Iterable[str] | str | Path | None = None,
-    vectors: str | Path | None = None,
-    preset: str | None = None,
-    out: str | Path | None = None,
-    existing: str = "fail",
-    tasks: str | Sequence[str] = (),
-    data: str | Path | None = None,
-    workers: int = 0,
+    method: str | list[str] | tuple[str, ...] | None = None,
     progress: bool = False,
-    **options: Any,
-) -> dict[str, Distilled]:
-    """Static word vectors of a teacher, by one or several methods in one pass; `out` also writes them.
+    **keywords: Any,
+) -> DistilledVectors | DistillResult:
+    """One vector a word out of a teacher and a text; with `out` also a folder that other programs load.
 
-    model      the teacher: a name or folder, an Encoder, StaticVectors, or a function of texts
-    corpus     a path, a Corpus, or a list of sentences; not needed where `words` are read alone or in a frame
-    methods    names of `limbeck.distillation.METHODS`, a sequence or with commas between; None: see `usual_method`
-    words      exactly the words that are to have vectors, or a file of them; without, those of the text
-    add_words  words beside those of the text
-    vectors    kept vectors in the place of model and corpus
-    tasks, data  names or groups of evaluation tasks to score on, and the folder of their files
-    preset     of x2static, see `limbeck.runs.distilling.settings.with_preset`
-    options    settings of `DistillSettings`, options of the teacher and the text as `limbeck.measure` has them
+    model     the teacher: a name or folder, an Encoder, StaticVectors, or a function of texts
+    corpus    a path, a Corpus, or a list of sentences; not needed where `words` are read alone or in a template
+    method    a name of `limbeck.distillation.METHODS`, for static vectors; a list, for a result with all of them.
+              Where there is none: "best", of cached vectors "average", of words without a text "frame"
+    words     exactly the words that are to have vectors, or a file of them; without, those of the text
+    set       settings of methods that have some: {"x2static": {"epochs": 3}}
+    progress  show bars
 
-    One result for each method and layer, by name: "best", "average", or with several layers "average-11", "average-12".
+    All other keywords are the options of `limbeck distill`, by the same names.
 
     >>> import limbeck as lb
     >>> sentences = [["green", "tea"], ["black", "tea"], ["black", "night"]]
     >>> def letters(texts):
     ...     return [[[float(len(word)), float(word < "n")] for word in text.words] for text in texts]
-    >>> made = lb.distillation.distill(letters, sentences, methods="average", min_count=2)
-    >>> made["average"].vectors.words, made["average"]["tea"].tolist()
+    >>> vectors = lb.distill(letters, sentences, method="average", min_count=2)
+    >>> vectors.words, vectors["tea"].tolist()
     (['black', 'tea'], [3.0, 0.0])
     """
-    usual = usual_method(corpus=corpus, words=words, vectors=vectors)
-    given = options if preset is None else options | {"preset": preset}
-    settings, rest = settings_of(usual if methods is None else methods, given)
-    subject = open_subject(model, corpus, settings, words=words, add_words=add_words, vectors=vectors, **rest)
-    how: dict[str, Any] = {"tasks": tasks, "data": data, "progress": progress}
-    with Workers(workers) as processes:
-        if out is None:
-            return distill_subject(subject, settings, workers=processes, **how)
-        with RunFolder(out, existing=existing) as folder:
-            return distill_into(folder, subject, settings, workers=processes, **how)
+    from limbeck.runs.execution.execute import execute
 
+    run = DistillRun.of({"model": model, "corpus": corpus, "method": method, **keywords})
+    run.single = method is None or isinstance(method, str)
+    (result,) = execute(run, progress=progress)
+    if not run.single:
+        return result
+    (vectors,) = result.values()
+    if run.distilling.words is not None and run.distilling.unseen != "drop":
+        from limbeck.distillation.lacking import lacking_told
 
-def usual_method(*, corpus: Any = None, words: Any = None, vectors: Any = None) -> str:
-    """The method where none is named: "best".
-
-    Of kept vectors, without a teacher to read frames, "average"; of words without a text "frame".
-    """
-    if vectors is not None:
-        return "average"
-    return "frame" if corpus is None and words is not None else DistillSettings.methods[0]
-
-
-@takes("limbeck.runs.distill:distill", "limbeck.distillation:DistillSettings", *READING)
-def vectors_for(
-    words: Iterable[str] | str | Path, model: Any, corpus: Any = None, *, methods: str | None = None, **options: Any
-) -> StaticVectors:
-    """Vectors for these words, whatever pieces the teacher's tokeniser makes of them; not for those it knows none of.
-
-    With a corpus by the method `best`, without one in the frame. See `distill` for other methods and options.
-
-    >>> import limbeck as lb
-    >>> vectors = lb.distillation.vectors_for(["tea", "night train"], "mini-bert")
-    >>> vectors.words, vectors["night train"].shape
-    (['tea', 'night train'], (128,))
-    """
-    made = distill(model, corpus, methods=methods, words=words, **options)
-    if len(made) != 1:
-        raise UsageError(f"one method and one layer give one vector a word; these give {', '.join(made)}: choose one.")
-    (only,) = made.values()
-    if told := lacking_told(only.about):
-        warnings.warn(f"words without a vector{told}", stacklevel=2)
-    return only.vectors
-
-
-def open_subject(
-    model: Any,
-    corpus: Any,
-    settings: DistillSettings,
-    *,
-    words: Iterable[str] | str | Path | None = None,
-    add_words: Iterable[str] | str | Path | None = None,
-    vectors: str | Path | None = None,
-    **options: Any,
-) -> Subject:
-    """The teacher and the text that the options name; only the teacher's last layer unless others are asked for."""
-    named = isinstance(model, str | Path)
-    window = options.pop("preset_window", None)
-    if window is not None:
-        return open_within(window, model, corpus, settings, words=words, add_words=add_words, **options)
-    only = None if words is None else tuple(words_in(words))
-    also = () if add_words is None else tuple(words_in(add_words))
-    if only is not None and not only:
-        raise UsageError("words must be at least one; got none.")
-    if named and not is_static(model):
-        options.setdefault("layers", "-1")
-    if vectors is not None:
-        check_without_teacher(settings)
-    if corpus is not None or vectors is not None or model is None:
-        source = need_words(open_source(model, corpus, vectors=vectors, **options))
-        encoder: Encoder | None = getattr(source, "encoder", None)
-        return checked(Subject(source, encoder, only, also, str(model) if named else ""), settings)
-    reading = [name for name in settings.methods if METHODS[name].alone is None]
-    if reading:
-        others = [name for name in METHODS if METHODS[name].alone is not None]
-        raise UsageError(
-            f"--corpus is needed: {', '.join(reading)} {'makes' if len(reading) == 1 else 'make'} vectors of a text; "
-            f"{', '.join(others[:-1])} and {others[-1]} do not."
-        )
-    if only is None:
-        raise UsageError("--corpus or --words is needed, to know which words are to have vectors.")
-    if settings.weighting == "sif":
-        raise UsageError("--weighting sif needs counts of words: give a --corpus, or leave it out.")
-    refuse_options({name: options[name] for name in (*CORPUS_OPTIONS, "text_unit") if name in options}, "no text")
-    subject = Subject(None, open_encoder(model, **options), (*only, *also), (), str(model) if named else "")
-    return checked(subject, settings)
-
-
-def check_without_teacher(settings: DistillSettings) -> None:
-    """Refuse methods that kept vectors are not enough for."""
-    for name in settings.methods:
-        needed = in_order(replace(settings, methods=(name,)))
-        if any(METHODS[one].alone is not None for one in needed):
-            raise UsageError(
-                f"--method {name} reads words with the teacher, which kept vectors do not have: choose another, such "
-                "as average, or give --model and --corpus in the place of --vectors."
-            )
-
-
-def open_within(window: int, model: Any, corpus: Any, settings: DistillSettings, **options: Any) -> Subject:
-    """The subject with a preset's window, or where that is more than the teacher has with the teacher's own."""
-    try:
-        return open_subject(model, corpus, settings, window=window, **options)
-    except UsageError:
-        subject = open_subject(model, corpus, settings, **options)  # refuses again what is wrong otherwise
-    own = getattr(subject.encoder, "window", None)
-    having = "has none to choose" if own is None else f"reads {own}"
-    note = f"the preset's window is {window} pieces, and the teacher {having}: its own was taken."
-    return replace(subject, notes=(*subject.notes, note))
-
-
-def checked(subject: Subject, settings: DistillSettings) -> Subject:
-    """The subject, if its vectors have the layers and as many dimensions as are asked for."""
-    for name in in_order(settings):
-        own = own_settings(name, settings)
-        if isinstance(own, Training) and own.layer is not None and not METHODS[name].untaught:
-            choose(own.layer, subject.layers, what=f"--set {name}.layer, of those of --layers,")
-        if first := start_of(name, settings):
-            check_start(name, first, subject, settings)
-    for name in settings.methods:
-        own = getattr(own_settings(name, settings), "dim", None)
-        if METHODS[name].compose is not None and own is not None and own > subject.dim:
-            raise UsageError(f"--set {name}.dim must be at most the teacher's {subject.dim} dimensions; got {own}.")
-        if settings.dim is not None and settings.dim > (own or subject.dim):
-            raise UsageError(
-                f"--dim must be at most the {own or subject.dim} dimensions that {name} has; got {settings.dim}."
-            )
-    return subject
-
-
-def check_start(name: str, first: str, subject: Subject, settings: DistillSettings) -> None:
-    """Refuse to begin from vectors of other dimensions, before they are made."""
-    own = {one: own_settings(one, settings) for one in (first, name)}
-    dims = {one: getattr(own[one], "dim", None) or subject.dim for one in own}
-    if dims[first] == dims[name]:
-        return
-    # a method that composes has the teacher's dimensions at most
-    able = [one for one in own if hasattr(own[one], "dim") and METHODS[one].compose is None]
-    other = {first: name, name: first}
-    remedy = f"--set {able[0]}.dim={dims[other[able[0]]]}, or another --start" if able else "choose another --start"
-    raise UsageError(
-        f"{name} has {dims[name]} dimensions and must begin from as many; {first} has {dims[first]}: {remedy}."
-    )
-
-
-def words_in(words: Any) -> Iterable[str]:
-    """The words of a list or of a file; whatever else a user gives is refused."""
-    if isinstance(words, str | Path):
-        return read_word_list(words)
-    if isinstance(words, bytes) or not isinstance(words, Iterable):
-        raise UsageError(f"words must be a list of words, or a file of them; got {words!r:.60}.")
-    found = list(words)
-    if wrong := [word for word in found if not isinstance(word, str)]:
-        raise UsageError(f"words must be a list of words, got {wrong[0]!r:.60} in it.")
-    return found
-
-
-def distill_into(
-    folder: RunFolder,
-    subject: Subject,
-    settings: DistillSettings,
-    *,
-    tasks: str | Sequence[str] = (),
-    data: str | Path | None = None,
-    workers: Workers | None = None,
-    progress: bool = False,
-    on_plan: Callable[[Distillation], None] | None = None,
-) -> dict[str, Distilled]:
-    """The whole run into its folder. A complete one is read, if it was made of the same."""
-    if folder.complete:
-        return read_complete(folder.target, subject, settings, find_wanted(tasks, data), progress=progress)
-    made = distill_subject(
-        subject,
-        settings,
-        state=folder.state,
-        tasks=tasks,
-        data=data,
-        workers=workers,
-        progress=progress,
-        on_plan=on_plan,
-    )
-    for name, one in made.items():
-        place = folder.unfinished if len(made) == 1 else folder.unfinished / name
-        one.save(place, dtype=settings.keep)
-        draw_losses(one, place / "figures")
-    if len(made) > 1:
-        whole = {"command": "distill", "results": list(made), "identity": identity(subject, settings)}
-        write_text(folder.unfinished / "run.json", json.dumps(whole, indent=2, default=str) + "\n")
-    folder.passing.append("state")  # sums and kept vectors, many times the size of what they gave
-    folder.finish()
-    return made
-
-
-def draw_losses(made: Distilled, out: Path) -> None:
-    """The loss curve of a method that trains and tells how far it had come at each loss."""
-    losses = made.about.get("training", {}).get("losses") or []
-    if losses and {"progress", "loss", "epoch"} <= losses[0].keys():
-        columns = {name: [row[name] for row in losses] for name in losses[0]}
-        draw_training(columns, out, name=f"{made.method}, {made.about['teacher']['name']}")
-
-
-def identity(subject: Subject, settings: DistillSettings) -> dict[str, Any]:
-    """All that the vectors depend on, in plain values."""
-    of = subject.source or subject.encoder
-    assert of is not None
-    told = settings.as_dict() | subject.named() | {"source": of.fingerprint}
-    plain: dict[str, Any] = json.loads(json.dumps(told, default=str))
-    return plain
-
-
-def read_complete(
-    folder: Path,
-    subject: Subject,
-    settings: DistillSettings,
-    wanted: Sequence[tuple[Any, Any]],
-    *,
-    progress: bool = False,
-) -> dict[str, Distilled]:
-    """What a finished run holds, scored anew where tasks are asked for.
-
-    Refused where it is of another teacher, text or settings.
-    """
-    told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    if told.get("command") != "distill" or told.get("identity") != identity(subject, settings):
-        raise InputError(
-            f"{folder}: holds a finished run of another command, teacher, text or settings: --existing=replace, or "
-            "another --out."
-        )
-    places = {name: folder / name for name in told["results"]} if "results" in told else {told["result"]: folder}
-    made = {str(name): Distilled.load(place) for name, place in places.items()}
-    for name, one in made.items():
-        if wanted:
-            one.about["scores"] = scores_of(one.vectors, wanted, name, progress=progress)
-            one.save_about(places[name], dtype=settings.keep)
-    return made
-
-
-def distill_subject(
-    subject: Subject,
-    settings: DistillSettings,
-    *,
-    state: Path | None = None,
-    tasks: str | Sequence[str] = (),
-    data: str | Path | None = None,
-    workers: Workers | None = None,
-    progress: bool = False,
-    on_plan: Callable[[Distillation], None] | None = None,
-) -> dict[str, Distilled]:
-    """Every method's vectors of every layer; `state` is a folder in which a stopped run finds what it has done."""
-    began = time.monotonic()
-    work = Distillation(subject, settings, state, workers or Workers(), progress)
-    wanted = find_wanted(tasks, data)
-    with steady(subject.source):
-        plan = work.plan_words()
-        if plan is not None and on_plan is not None:
-            on_plan(work)
-        for name in settings.methods:
-            work.make(name)
-    made: dict[str, Distilled] = {}
-    for name in settings.methods:
-        for place, rows in enumerate(work.rows[name]):
-            layer = work.layer_of(name, place)
-            several = len(work.rows[name]) > 1
-            made[f"{name}-{layer}" if several else name] = work.finished(name, layer, rows)
-    for key, one in made.items():
-        one.about["result"] = key
-        one.about["identity"] = identity(subject, settings)
-        one.about["scores"] = scores_of(one.vectors, wanted, key, progress=progress)
-        one.about["seconds"] = round(time.monotonic() - began, 3)
-    return made
-
-
-def find_wanted(tasks: str | Sequence[str], data: str | Path | None) -> list[tuple[Any, Any]]:
-    """The tasks to score on, found before anything dear is done."""
-    names = tasks.split(",") if isinstance(tasks, str) else list(tasks)
-    names = [name.strip() for name in names if name.strip()]
-    if not names:
-        return []
-    if data is None:
-        raise UsageError("--tasks need --data, the folder of their files.")
-    from limbeck.evaluation.suites import find_tasks
-
-    return find_tasks(Path(data).expanduser(), names)
-
-
-def scores_of(
-    vectors: StaticVectors, wanted: Sequence[tuple[Any, Any]], name: str, *, progress: bool = False
-) -> list[dict[str, Any]]:
-    """Scores on tasks, as a card shows them."""
-    if not wanted:
-        return []
-    from limbeck.evaluation.settings import EvaluationSettings
-    from limbeck.evaluation.targets import TableTarget
-
-    target = TableTarget(vectors, name=name)
-    settings = EvaluationSettings()
-    scores = [
-        score for suite, task in wanted for score in suite.scores(task, target, {"": None}, settings, progress=progress)
-    ]
-    columns = ("task", "metric", "value", "low", "high", "n", "coverage")
-    return [{column: getattr(score, column) for column in columns} for score in scores]
+        if told := lacking_told(vectors.record):
+            warnings.warn(f"words without a vector{told}", stacklevel=2)
+    return vectors

@@ -2,8 +2,6 @@
 
     train(source, plan, settings) -> Trained
 
-`x2static_settings`, `sent2vec_settings` and `regression_settings` make settings of values by name.
-
 Names load on first use, since training needs torch.
 """
 
@@ -20,9 +18,6 @@ from limbeck.distillation.x2static.settings import (
     Training,
     X2Static,
     preset_named,
-    regression_settings,
-    sent2vec_settings,
-    x2static_settings,
 )
 
 if TYPE_CHECKING:
@@ -39,11 +34,8 @@ __all__ = [
     "Training",
     "X2Static",
     "preset_named",
-    "regression_settings",
-    "sent2vec_settings",
     "train",
     "word_source",
-    "x2static_settings",
 ]
 
 _MODULES = {

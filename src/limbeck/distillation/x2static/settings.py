@@ -2,94 +2,57 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self, cast
 
+from limbeck.distillation.method_settings import MethodSettings
 from limbeck.errors import UsageError, choose
-
-CONTEXTS = ("words", "pieces", "others", "masked")
-SCHEDULES = ("constant", "linear")
-MOMENTS = ("float32", "bfloat16")
-FITS = ("squared", "cosine")
+from limbeck.settings import option, options_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """What every trainer has.
+@dataclass(frozen=True)
+class Training(MethodSettings):
+    """What every trainer has. Its optimizer is lazy Adam: only rows that a step touches change."""
 
-    epochs         times through the text
-    batch_texts    texts in a step; a shard's texts are shuffled and divided evenly into steps of about so many
-    learning_rate  of lazy Adam: only rows that a step touches change
-    schedule       "constant", or "linear" down to zero at the end
-    subsample      t: an occurrence is a target with probability min(1, √(t/f) + t/f), f the word's share; 0 for all
-    moments        what Adam's two moments are kept in; bfloat16, rounded at random, halves their memory
-    layer          the teacher's, by name; None for the last
-    seed           of shuffling, negatives, subsampling and the start
-    """
-
-    epochs: int = 1
-    batch_texts: int = 128
-    learning_rate: float = 1e-3
-    schedule: str = "constant"
-    subsample: float = 0.0
-    moments: str = "float32"
-    layer: str | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        choose(self.schedule, SCHEDULES, what="schedule")
-        choose(self.moments, MOMENTS, what="moments")
-        for name in ("epochs", "batch_texts"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be 1 or more; got {getattr(self, name)}.")
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise UsageError(f"learning_rate must be a finite number above 0; got {self.learning_rate}.")
-        if not self.subsample >= 0:
-            raise UsageError(f"subsample must be 0 (keep all) or more; got {self.subsample}.")
+    epochs: int = option(1, minimum=1, help="times through the text")
+    batch_texts: int = option(
+        128,
+        minimum=1,
+        help="texts in a step; a shard's texts are shuffled and divided evenly into steps of about so many",
+    )
+    learning_rate: float = option(1e-3, above=0, help="of lazy Adam")
+    schedule: Literal["constant", "linear"] = option("constant", help="constant, or linear down to zero at the end")
+    subsample: float = option(
+        0.0,
+        minimum=0,
+        help="t: an occurrence is a target with probability min(1, √(t/f) + t/f), f the word's share; 0 for all",
+    )
+    moments: Literal["float32", "bfloat16"] = option(
+        "float32", help="precision of Adam's two moments; bfloat16, rounded at random, halves their memory"
+    )
+    layer: str | None = option(None, help="the teacher's, by name; None for the last")
+    seed: int = option(0, help="of shuffling, negatives, subsampling and the start")
 
     @property
     def keeps_contexts(self) -> bool:
         """Whether later epochs read the contexts of the first from the disk."""
         return self.epochs > 1
 
-    def with_changes(self, **changes: Any) -> Self:
-        """The same with some settings changed; an unknown name is told with the nearest known one."""
-        names = [field.name for field in fields(self)]
-        for name in changes:
-            choose(name, names, what="setting")
-        return replace(self, **changes)
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Contrasting(Training):
-    """Training against negatives.
+    """Training against negatives."""
 
-    negatives  words a target is set against
-    exponent   of counts, by which they are drawn
-    distinct   a negative that is its own target does not count
-    reuse      draw `negatives` a text and use them round and round, as released
-    clamp      scores beyond it have no gradient; 0 for none
-    """
-
-    subsample: float = 5e-6
-    negatives: int = 10
-    exponent: float = 0.5
-    distinct: bool = True
-    reuse: bool = False
-    clamp: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.negatives < 1:
-            raise UsageError(f"negatives must be 1 or more; got {self.negatives}.")
-        if not math.isfinite(self.exponent):
-            raise UsageError(f"exponent must be a number; got {self.exponent}.")
-        if not 0 <= self.clamp < math.inf:
-            raise UsageError(f"clamp must be 0 (none) or a finite number above it; got {self.clamp}.")
+    subsample: float = option(5e-6, minimum=0, help="as of every training")
+    negatives: int = option(10, minimum=1, help="words a target is set against")
+    exponent: float = option(0.5, help="of counts, by which they are drawn")
+    distinct: bool = option(True, help="a negative that is its own target does not count")
+    reuse: bool = option(False, help="draw negatives once per text and use them round and round, as released")
+    clamp: float = option(0.0, minimum=0, help="scores beyond it have no gradient; 0 for none")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class X2Static(Contrasting):
     """X2Static (Gupta & Jaggi 2021, eq. 1): u_w near its contexts, negatives away from them.
 
@@ -100,16 +63,25 @@ class X2Static(Contrasting):
              begin far from zero; 0: as they are
     """
 
-    context: str = "words"
-    length: float = 0.5
+    context: Literal["words", "pieces", "others", "masked"] = option("words", help="what a target is trained towards")
+    length: float = option(0.5, minimum=0, help="mean length of the vectors that a training begins from; 0: as given")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choose(self.context, CONTEXTS, what="context")
-        if not 0 <= self.length < math.inf:
-            raise UsageError(f"length must be 0 (as they are) or a finite number above it; got {self.length}.")
+    @classmethod
+    def names(cls) -> list[str]:
+        return [*super().names(), "preset"]
+
+    @classmethod
+    def of(cls, keywords: Mapping[str, Any]) -> Self:
+        """A preset's training with some settings changed."""
+        known = [one.name for one in options_of(cls)]
+        preset = cast(Self, preset_named(str(keywords.get("preset", "corrected"))).training)
+        return preset.with_changes(**{name: keywords[name] for name in known if name in keywords})
+
+    def check(self) -> None:
         if self.context == "masked" and self.epochs > 1:
-            raise UsageError("masked contexts cost a forward pass a target: ask for one epoch.")
+            raise UsageError(
+                "masked contexts cost a forward pass a target: ask for one epoch.", code="exclusive", parameter="epochs"
+            )
 
     @property
     def keeps_contexts(self) -> bool:
@@ -117,57 +89,38 @@ class X2Static(Contrasting):
         return super().keeps_contexts and self.context not in ("others", "masked")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Sent2Vec(Contrasting):
-    """Sent2Vec's objective (eq. 2): the context is the mean of a second matrix over the sentence's other n-grams.
+    """Sent2Vec's objective (eq. 2): the context is the mean of a second matrix over the sentence's other n-grams."""
 
-    ngrams   the longest, in words
-    buckets  rows that n-grams are hashed into; 0 for 20 a word, 2,000,000 at most
-    dim      of the vectors
-    """
-
-    epochs: int = 5
-    learning_rate: float = 2e-3
-    schedule: str = "linear"
-    ngrams: int = 2
-    buckets: int = 0
-    dim: int = 300
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("ngrams", "dim"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be 1 or more; got {getattr(self, name)}.")
-        if self.buckets < 0:
-            raise UsageError(f"buckets must be 0 (a number that suits the vocabulary) or more; got {self.buckets}.")
+    epochs: int = option(5, minimum=1, help="times through the text")
+    learning_rate: float = option(2e-3, above=0, help="of lazy Adam")
+    schedule: Literal["constant", "linear"] = option("linear", help="constant, or linear down to zero at the end")
+    ngrams: int = option(2, minimum=1, help="the longest, in words")
+    buckets: int = option(0, minimum=0, help="rows that n-grams are hashed into; 0 for 20 a word, 2,000,000 at most")
+    dim: int = option(300, minimum=1, help="dimensions of the vectors")
 
     def rows(self, words: int) -> int:
         """Of the second matrix: words and buckets."""
         return words + (0 if self.ngrams == 1 else self.buckets or min(2_000_000, 20 * words))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Regression(Training):
-    """Word vectors whose weighted mean over a sentence is the sentence's context vector.
+    """Word vectors whose weighted mean over a sentence is the sentence's context vector."""
 
-    fit      "squared" distance, or one less the "cosine"
-    weight   a of the weights a/(a + p_w) of the mean, p_w the word's share of the text; 0 for a plain mean
-    pull     λ: towards the start, as strong as λ occurrences, so that words seen less often move less
-    context  "words" or "pieces", see `X2Static`
-    """
-
-    weight: float = 1e-3
-    fit: str = "squared"
-    pull: float = 0.0
-    context: str = "words"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choose(self.fit, FITS, what="fit")
-        choose(self.context, CONTEXTS[:2], what="context of a regression")
-        for name in ("weight", "pull"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise UsageError(f"{name} must be 0 or a finite number above it; got {getattr(self, name)}.")
+    weight: float = option(
+        1e-3,
+        minimum=0,
+        help="a of the weights a/(a + p_w) of the mean, p_w the word's share of the text; 0 for a plain mean",
+    )
+    fit: Literal["squared", "cosine"] = option("squared", help="squared distance, or one less the cosine")
+    pull: float = option(
+        0.0,
+        minimum=0,
+        help="λ: towards the start, as strong as λ occurrences, so that words seen less often move less",
+    )
+    context: Literal["words", "pieces"] = option("words", help="as of X2Static")
 
 
 @dataclass(frozen=True)
@@ -212,16 +165,3 @@ PRESETS = {
 
 def preset_named(name: str) -> Preset:
     return PRESETS[choose(name, PRESETS, what="preset")]
-
-
-def x2static_settings(preset: str = "corrected", **changes: Any) -> X2Static:
-    """A preset's training with some settings changed."""
-    return preset_named(preset).training.with_changes(**changes)
-
-
-def sent2vec_settings(**changes: Any) -> Sent2Vec:
-    return Sent2Vec().with_changes(**changes)
-
-
-def regression_settings(**changes: Any) -> Regression:
-    return Regression().with_changes(**changes)

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.distillation.distilled import CORPUS
-from limbeck.distillation.fallback import METHOD_OF, unseen_vectors
+from limbeck.distillation.fallback import unseen_vectors
 from limbeck.distillation.methods import METHODS, parts_of, predicts
 from limbeck.distillation.pieces import unknown_words
 from limbeck.distillation.predicting import FITTED, LEAST, Ridge
 from limbeck.distillation.rows import Rows
+from limbeck.distillation.settings import METHOD_OF
 from limbeck.distillation.wordlist import WordList
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from limbeck.distillation.alone import CHUNK
-from limbeck.distillation.baselines import Settings as NgramSettings
 from limbeck.distillation.baselines import buckets_of
 from limbeck.distillation.best import BLOCK as VIEWED
 from limbeck.distillation.card import number_of
+from limbeck.distillation.method_settings import NgramSettings
 from limbeck.distillation.methods import METHODS, in_order, own_settings, templates_of
 from limbeck.distillation.neighbours import AMONG, BLOCK, NEAREST
 from limbeck.distillation.pieces import cuts_words_up
@@ -105,7 +105,7 @@ def blocks_of(words: int, dim: int) -> int:
 
 def sentences_of(name: str, settings: DistillSettings) -> int:
     """How many sentences a method that needs no text reads each word in."""
-    return len(templates_of(name, settings)) if "templates" in METHODS[name].heeds else 1
+    return len(templates_of(name, settings)) if "template" in METHODS[name].heeds else 1
 
 
 def time_told(work: Distillation, ahead: Outlook | None, *, workers: Workers) -> list[str]:

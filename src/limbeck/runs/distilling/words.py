@@ -73,7 +73,7 @@ def made_to_show(settings: DistillSettings) -> list[str]:
 def made_to_begin_from(settings: DistillSettings) -> list[str]:
     """The methods that some training begins from, and those that these need."""
     starts = dict.fromkeys(filter(None, (start_of(name, settings) for name in in_order(settings))))
-    return in_order(replace(settings, methods=tuple(starts))) if starts else []
+    return in_order(replace(settings, method=tuple(starts))) if starts else []
 
 
 def company_for(methods: Iterable[str]) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import asdict, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from numpy.typing import NDArray
 from limbeck.accumulators import Accumulator
 from limbeck.distillation.best import FEW
 from limbeck.distillation.card import number_of
-from limbeck.distillation.distilled import CORPUS, Distilled
+from limbeck.distillation.distilled import CORPUS, DistilledVectors
 from limbeck.distillation.finishing import check_finite, finish
 from limbeck.distillation.lacking import lacking, lacking_told
 from limbeck.distillation.methods import (
@@ -35,17 +33,16 @@ from limbeck.distillation.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.runs.distilling.completing import Completing
-from limbeck.runs.distilling.frames import frames_warning
 from limbeck.runs.distilling.subject import Subject, describe
+from limbeck.runs.distilling.templates import templates_warning
 from limbeck.runs.distilling.together import call_others
 from limbeck.runs.distilling.words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
-from limbeck.runs.execution.record import versions
+from limbeck.runs.execution.context import RunContext
 from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.stream import Choice, Passed, Plan, run_pass, survey
 from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.run import identity_of
-from limbeck.stream.workers import Workers
-from limbeck.vectors import StaticVectors
+from limbeck.tables import columns_of
 
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 WORSE = 1.2  #: a loss that ends so many times as high as it began is worth a word
@@ -56,11 +53,10 @@ CASE_UNKNOWN = "kept vectors do not say whether their teacher tells Tea and tea 
 class Distillation:
     """One run: what is known already, and what is made of it."""
 
-    def __init__(
-        self, subject: Subject, settings: DistillSettings, state: Path | None, workers: Workers, progress: bool
-    ) -> None:
-        self.subject, self.settings, self.state = subject, settings, state
-        self.how: dict[str, Any] = {"workers": workers, "progress": progress}
+    def __init__(self, subject: Subject, settings: DistillSettings, context: RunContext | None = None) -> None:
+        context = context or RunContext()
+        self.subject, self.settings, self.state = subject, settings, context.checkpoint
+        self.how: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
         self.plan: Plan | None = None
         self.listed: WordList = unread(())
         self._chosen: Chosen | None = None
@@ -72,7 +68,7 @@ class Distillation:
         self.cut_up = 0  # words that are shown and that the tokenizer cuts up, if a method asked for that
         self.completing = Completing(self)
         self.notes = list(subject.notes)
-        if told := frames_warning(subject, settings):
+        if told := templates_warning(subject, settings):
             warnings.warn(told, stacklevel=2)
             self.notes.append(told)
 
@@ -105,12 +101,16 @@ class Distillation:
         if not self.listed.shown or (chosen.training is not None and not len(chosen.training.vocabulary)):
             raise LimbeckError(
                 f"at least one word must occur {settings.min_count} times; of {plan.types:,} words in {plan.texts:,} "
-                "texts none does: lower --min-count or give more text."
+                "texts none does: lower --min-count or give more text.",
+                code="no_words",
+                parameter="min_count",
             )
         if lacking := self.without_words():
             raise LimbeckError(
                 f"at least one word must be in the text for {', '.join(lacking)}; of {self.listed.shown:,} none is: "
-                "check --words and --case."
+                "check --words and --case.",
+                code="no_words",
+                parameter="words",
             )
         self.check_unseen()
         if saved and known is None:
@@ -129,8 +129,10 @@ class Distillation:
         asking = any(not METHODS[name].untaught for name in self.settings.methods)
         if self.subject.encoder is None and self.settings.unseen != "drop" and unseen and asking:
             raise UsageError(
-                f"--unseen {self.settings.unseen} reads words with the teacher, which kept vectors do not have, and "
-                f"their text lacks {number_of(len(unseen))}, such as {unseen[0]!r}: --unseen drop leaves these out."
+                f"--unseen={self.settings.unseen} reads words with the teacher, which cached vectors do not have, and "
+                f"their text lacks {number_of(len(unseen))}, such as {unseen[0]!r}: --unseen=drop omits these.",
+                code="no_teacher",
+                parameter="unseen",
             )
 
     def lists(self, name: str) -> list[WordList]:
@@ -201,8 +203,10 @@ class Distillation:
     def teacher(self, what: str) -> Encoder:
         if self.subject.encoder is None:
             raise UsageError(
-                f"{what} reads words with the teacher, which kept vectors do not have: give --model and --corpus in "
-                "their place, or --unseen drop for words without a vector."
+                f"{what} reads words with the teacher, which cached vectors do not have: give --model and --corpus in "
+                "their place, or --unseen=drop for words without a vector.",
+                code="no_teacher",
+                parameter="vectors",
             )
         return self.subject.encoder
 
@@ -286,8 +290,11 @@ class Distillation:
         trained = self.trained[name].about.get("layer") if name in self.trained else None
         return str(trained) if trained in self.subject.layers else self.subject.layers[-1]
 
-    def finished(self, name: str, layer: str, rows: Rows) -> Distilled:
-        """The result: words without a vector get one from elsewhere or are left out; then what comes last is done."""
+    def finished(self, name: str, layer: str, rows: Rows, **facts: Any) -> DistilledVectors:
+        """The result: words without a vector get one from elsewhere or are omitted; then what comes last is done.
+
+        `facts` are put into its record.
+        """
         shown, teacher = self.listed.shown, describe(self.subject)["teacher"]
         done = self.completing.completed(name, layer, rows)
         kept = np.flatnonzero(done.rows.found)
@@ -295,7 +302,9 @@ class Distillation:
         without = lacking([self.listed.words[row] for row in missing.tolist()], self.completing.unknown(name, missing))
         if not len(kept):
             raise LimbeckError(
-                f"at least one word must have a vector, none of {shown:,} has{lacking_told(without)}: check --words."
+                f"at least one word must have a vector, none of {shown:,} has{lacking_told(without)}: check --words.",
+                code="no_vectors",
+                parameter="words",
             )
         words = [self.listed.words[row] for row in kept.tolist()]
         counts, origins = self.counts[kept], done.origins[kept]
@@ -310,41 +319,48 @@ class Distillation:
             model_fingerprint=teacher["fingerprint"],
         )
         check_finite(matrix, words)
-        about = self.about(name, layer) | {
+        trained = self.trained.get(name)
+        facts = self.facts(name, layer) | {
             "dim": int(matrix.shape[1]),
+            "dtype": self.settings.keep,
             "origins": {origin: int((origins == origin).sum()) for origin in sorted(set(origins))},
             **without,
             "finishing": [*done.steps, *steps],
+            **facts,
         }
-        total = None if self.plan is None else self.plan.units
-        vectors = StaticVectors(words, matrix, counts=counts, origins=origins.tolist(), total=total)
-        return Distilled(vectors, name, layer, counts, origins.tolist(), about)
+        return DistilledVectors(
+            words,
+            matrix,
+            record=facts,
+            losses=None if trained is None else columns_of(trained.losses),
+            counts=counts,
+            origins=origins.tolist(),
+            total=None if self.plan is None else self.plan.units,
+        )
 
-    def about(self, name: str, layer: str) -> dict[str, Any]:
+    def facts(self, name: str, layer: str) -> dict[str, Any]:
         """What the card and run.json say of a method's vectors, whatever these are."""
-        about = {
-            "command": "distill",
+        duplicates = {"deduplicate": self.settings.deduplicate}
+        facts = {
             "method": name,
             "method_summary": METHODS[name].summary,
             "untaught": METHODS[name].untaught,
             "layer": layer,
             **describe(self.subject),
-            "settings": self.settings.as_dict() | {"templates": templates_of(name, self.settings)},
+            "settings": self.settings.as_dict() | {"template": templates_of(name, self.settings), **duplicates},
             "method_settings": plainly(own_settings(name, self.settings)),
             "counts": self.account(name),
             "notes": list(self.notes),
-            "versions": versions(),
-            "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
         if name in self.trained:
             trained = self.trained[name]
-            about["training"] = {"words": len(trained.matrix), **trained.about, "losses": list(trained.losses)}
+            facts["training"] = {"words": len(trained.matrix), **trained.about}
         if METHODS[name].compose is not None:
-            about["cut_up"] = self.cut_up
-        if weight := about["method_settings"].get("neighbours"):
+            facts["cut_up"] = self.cut_up
+        if weight := facts["method_settings"].get("neighbours"):
             words = int(self.rows[name][-1].found.sum())
-            about["neighbours_pull"] = pull_of(weight, words) if words > 1 else 0.0  # one word has no neighbour
-        return about
+            facts["neighbours_pull"] = pull_of(weight, words) if words > 1 else 0.0  # one word has no neighbour
+        return facts
 
     def account(self, name: str) -> dict[str, Any]:
         """How much there was to read for a method, and what of it had no vector."""

@@ -35,10 +35,12 @@ class Run(Command, Generic[R]):
 
     together     what `join` writes beside the folders of several models
     shows_again  whether the command line prints the result of a folder that was complete already
+    torchrun     whether several processes that torchrun has started can work on it
     """
 
     together: ClassVar[tuple[str, ...]] = ()
     shows_again: ClassVar[bool] = False
+    torchrun: ClassVar[bool] = False
 
     output: FolderSettings | OptionalFolderSettings
     engine: WorkersSettings = WorkersSettings(workers=0)  # of runs whose work is not divided

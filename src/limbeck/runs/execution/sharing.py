@@ -24,7 +24,6 @@ from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.execute import complete
 from limbeck.runs.execution.folders import RunFolder, check_target
 from limbeck.runs.execution.input_guard import steady
-from limbeck.runs.execution.jobs import Job
 from limbeck.runs.execution.parts import TEXTS, Watched
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.views import View, ViewedConsumer, viewed
@@ -36,7 +35,6 @@ from limbeck.stream.checkpoint import Checkpoint
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
 
-Consumes = Job | SharedRun[Any]
 EVERYTHING = Choice(min_contexts=1, by_occurrences=True, max_words=EVERY_WORD)
 SHARED = "shared"  #: in the state of the first consumer: the pass, while it lasts
 FILLED = "filled"  #: in the state of a consumer until it is done: the pass has given it all it needs
@@ -63,7 +61,7 @@ class Reading:
 
 
 def run_jobs(
-    jobs: Sequence[Consumes],
+    jobs: Sequence[SharedRun[Any]],
     open_reading: Callable[[], Reading],
     *,
     existing: str = "fail",
@@ -106,24 +104,22 @@ def run_jobs(
             raise failed[0]
 
 
-def finish(job: Consumes, *, tell: Callable[[str], None], **how: Any) -> None:
+def finish(job: SharedRun[Any], *, tell: Callable[[str], None], **how: Any) -> None:
     """What is left for a job after the pass; of one that was done before, a look at whether it is the same."""
     if job.folder.complete:
         job.check_complete(job.folder)
+        job.load(job.folder.target)
         tell(f"{job.title}: complete already: {job.out}")
         return
     for line in job.beyond_pass():
         tell(f"{job.title}: {line}")
     job.folder.passing += [f"state/{FILLED}", f"state/{SHARED}"]
-    if isinstance(job, SharedRun):
-        complete(job, job.folder, RunContext(**how))
-    else:
-        job.finish(**how)
+    complete(job, job.folder, RunContext(**how))
     tell(f"{job.title}: {job.out}")
 
 
 def share_pass(
-    jobs: Sequence[Consumes], reading: Reading, *, tell: Callable[[str], None], workers: Workers, progress: bool
+    jobs: Sequence[SharedRun[Any]], reading: Reading, *, tell: Callable[[str], None], workers: Workers, progress: bool
 ) -> None:
     """The one pass, and what it gives put where each job will look for it."""
     names = dict.fromkeys(layer for job in jobs for layer in job.source.layers)
@@ -170,7 +166,7 @@ def share_pass(
     rmtree(state)
 
 
-def identities_of(jobs: Sequence[Consumes]) -> dict[str, Any]:
+def identities_of(jobs: Sequence[SharedRun[Any]]) -> dict[str, Any]:
     """Who shares a pass, by command and folder, and what each wants of it, as a hash."""
     names = [f"{job.command} into {job.out}" for job in jobs]
     wanted = [json.dumps(job.identity(), sort_keys=True, default=str) for job in jobs]
@@ -204,7 +200,7 @@ class Plans:
         return plan
 
 
-def shard_units_of(jobs: Sequence[Consumes]) -> int | None:
+def shard_units_of(jobs: Sequence[SharedRun[Any]]) -> int | None:
     """Words a shard: as few as one of the jobs needs; None where none minds."""
     asked = [job.shard_units for job in jobs if job.shard_units is not None]
     return min(asked) if asked else None

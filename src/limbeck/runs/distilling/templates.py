@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from limbeck.corpus.language import Fit, fit_of_list, function_words, listed, words_in
-from limbeck.distillation.best import FRAMES
 from limbeck.distillation.methods import METHODS, in_order, templates_of
-from limbeck.distillation.settings import FRAME, DistillSettings
+from limbeck.distillation.settings import TEMPLATE, TEMPLATES, DistillSettings
 from limbeck.runs.distilling.subject import Subject
 
 
-def frames_warning(subject: Subject, settings: DistillSettings) -> str:
+def templates_warning(subject: Subject, settings: DistillSettings) -> str:
     """What to tell where words of another language are read in English sentences; "" where they are not."""
-    if not are_english(frames_read(subject, settings)):
+    if not are_english(templates_read(subject, settings)):
         return ""
     if subject.source is None:
         what, fit = "words", fit_of_list(subject.only or (), "en")
@@ -20,7 +19,9 @@ def frames_warning(subject: Subject, settings: DistillSettings) -> str:
     else:
         return ""
     told = language_told(fit, what)
-    return f"words are read in English sentences, and {told}: give --frame sentences of its language." if told else ""
+    return (
+        f"words are read in English sentences, and {told}: give --template sentences of its language." if told else ""
+    )
 
 
 def language_told(fit: Fit, what: str) -> str:
@@ -33,22 +34,22 @@ def language_told(fit: Fit, what: str) -> str:
     return f"the {what} {'do' if plural else 'does'} not look like English (en)" if fit.language == "en" else ""
 
 
-def frames_read(subject: Subject, settings: DistillSettings) -> list[str]:
+def templates_read(subject: Subject, settings: DistillSettings) -> list[str]:
     """The sentences that words are, or may be, read in."""
     found = [
         template
         for name in in_order(settings)
-        if "templates" in METHODS[name].heeds
+        if "template" in METHODS[name].heeds
         for template in templates_of(name, settings)
     ]
     if subject.encoder is not None and (subject.only or subject.also) and settings.unseen == "frame":
-        found += settings.templates or (FRAME,)
+        found += settings.template or (TEMPLATE,)
     return found
 
 
 def are_english(templates: list[str]) -> bool:
     """Whether half the words of sentences with {} are English function words; those that are built in are English."""
-    if not templates or {*templates} <= {FRAME, *FRAMES}:
+    if not templates or {*templates} <= {TEMPLATE, *TEMPLATES}:
         return bool(templates)
     words = list(words_in(" ".join(templates).lower()))
     return 2 * sum(word in function_words("en") for word in words) >= max(2, len(words))

@@ -11,8 +11,8 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.language import function_words
 from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders import TableEncoder
-from limbeck.runs.distilling.frames import frames_warning
 from limbeck.runs.distilling.subject import Subject
+from limbeck.runs.distilling.templates import templates_warning
 from limbeck.stream import TextSource
 from limbeck.vectors import StaticVectors
 
@@ -23,31 +23,31 @@ ENCODER = TableEncoder(StaticVectors(["a", "b"], np.eye(2, dtype=np.float32)))
 
 def warned(text: str | None, *, language: str = "en", words: Any = None, **settings: Any) -> str:
     source = None if text is None else TextSource(Corpus.from_text(text, language=language), ENCODER)
-    return frames_warning(Subject(source, ENCODER, words), DistillSettings(**settings))
+    return templates_warning(Subject(source, ENCODER, words), DistillSettings(**settings))
 
 
 @pytest.mark.parametrize("method", ["frame", "frames", "best"])
 def test_english_sentences_are_for_english(method: str) -> None:
-    assert "German" in warned(GERMAN, methods=(method,))
-    assert "German" in warned(GERMAN, language="de", methods=(method,))
-    assert not warned(ENGLISH, methods=(method,))
-    assert not warned(ENGLISH, language="de", methods=(method,)), "the text is what it is, whatever it was called"
-    assert not warned(GERMAN, language="xx", methods=(method,)), "nobody knows"
+    assert "German" in warned(GERMAN, method=(method,))
+    assert "German" in warned(GERMAN, language="de", method=(method,))
+    assert not warned(ENGLISH, method=(method,))
+    assert not warned(ENGLISH, language="de", method=(method,)), "the text is what it is, whatever it was called"
+    assert not warned(GERMAN, language="xx", method=(method,)), "nobody knows"
 
 
 def test_only_sentences_that_are_read_count() -> None:
-    assert not warned(GERMAN, methods=("average",))
-    assert warned(GERMAN, methods=("average",), words=("Haus",)), "a word that the text lacks is read in a frame"
-    assert not warned(GERMAN, methods=("average",), words=("Haus",), unseen="drop")
-    assert not warned(GERMAN, methods=("best",), train={"best": {"frames": 0.0}})
+    assert not warned(GERMAN, method=("average",))
+    assert warned(GERMAN, method=("average",), words=("Haus",)), "a word that the text lacks is read in a frame"
+    assert not warned(GERMAN, method=("average",), words=("Haus",), unseen="drop")
+    assert not warned(GERMAN, method=("best",), set={"best": {"frames": 0.0}})
 
 
 def test_sentences_that_are_given_are_looked_at() -> None:
-    assert not warned(GERMAN, methods=("frame",), templates=("die Bedeutung von {}.",))
-    assert warned(GERMAN, methods=("frame",), templates=("this is the {}.", "what is meant by {}?"))
+    assert not warned(GERMAN, method=("frame",), template=("die Bedeutung von {}.",))
+    assert warned(GERMAN, method=("frame",), template=("this is the {}.", "what is meant by {}?"))
 
 
 def test_words_without_a_text_are_looked_at() -> None:
-    assert "German" in warned(None, methods=("frame",), words=tuple(function_words("de")))
-    assert not warned(None, methods=("frame",), words=tuple(function_words("en")))
-    assert not warned(None, methods=("frame",), words=("Haus", "Baum"))
+    assert "German" in warned(None, method=("frame",), words=tuple(function_words("de")))
+    assert not warned(None, method=("frame",), words=tuple(function_words("en")))
+    assert not warned(None, method=("frame",), words=("Haus", "Baum"))
