@@ -69,9 +69,8 @@ def measuring(options: argparse.Namespace, targets: Sequence[Path]) -> MeasureRu
     from limbeck.settings import options_of
 
     known = {one.name: one for kind in MeasureRun.settings().values() for one in options_of(kind)}
-    given = {
-        name: value for name, one in known.items() if (value := getattr(options, name, one.default)) != one.default
-    }
+    asked = {name: getattr(options, name, None) for name in known}
+    given = {name: value for name, value in asked.items() if value is not None and value != known[name].default}
     given["out"] = targets[0] if len(targets) == 1 else options.out / "runs"
     return made(MeasureRun, given)
 
