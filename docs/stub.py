@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import limbeck
+import limbeck.results
 from limbeck.cli.program import command_named
 from limbeck.runs.execution.command import Command
 from limbeck.settings import Option, options_of
@@ -26,7 +28,7 @@ STUB = Path(limbeck.__file__).with_name("__init__.pyi")
 HEAD = '''\
 """The public names of limbeck with their types; written by `python -m docs.stub`, do not edit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -113,13 +115,14 @@ def type_of(option: Option) -> str:
 
 def results_in(signature: str) -> list[str]:
     """Names of classes in what a signature returns."""
-    returns = signature.rpartition("->")[2]
-    return [word for word in returns.replace("[", " ").replace("]", " ").replace("|", " ").replace(":", " ").split()
-            if word[0].isupper() and word not in ("Any", "Sequence", "Path")]  # fmt: skip
+    words = re.findall(r"[A-Z]\w+", signature.rpartition("->")[2])
+    return [word for word in words if word not in ("Any", "Sequence", "Path")]
 
 
 def where(name: str) -> str:
     """The module of a result class."""
+    if name in vars(limbeck.results):
+        return "limbeck.results"
     for module, _ in limbeck._PUBLIC.values():
         if module.startswith("limbeck.runs.") and hasattr(sys.modules.get(module), name):
             return module

@@ -2,6 +2,8 @@
 
 import os
 
+collect_ignore = ["typed"]  # read by mypy, never run
+
 # parallel processes are told that a window is 80 columns wide; output goes to no window here
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)

@@ -47,7 +47,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "repairs": ("limbeck.repairs", ""),
     "report": ("limbeck.reporting", "report"),
     "reporting": ("limbeck.reporting", ""),
-    "run_plan": ("limbeck.cli.run", "run_plan"),
+    "run": ("limbeck.runs.execution.pipeline", "run"),
     "stream": ("limbeck.stream", ""),
     "testing": ("limbeck.testing", ""),
 }

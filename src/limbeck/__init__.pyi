@@ -1,6 +1,6 @@
 """The public names of limbeck with their types; written by `python -m docs.stub`, do not edit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -14,10 +14,10 @@ from limbeck import repairs as repairs
 from limbeck import reporting as reporting
 from limbeck import stream as stream
 from limbeck import testing as testing
-from limbeck.cli.run import run_plan as run_plan
 from limbeck.corpus import Corpus as Corpus
 from limbeck.distillation import DistilledVectors as DistilledVectors
 from limbeck.encoders import load_encoder as load_encoder
+from limbeck.results import RunResult as RunResult
 from limbeck.runs.analyze import AnalyzeResult as AnalyzeResult
 from limbeck.runs.compare import CompareResult as CompareResult
 from limbeck.runs.compare import CompareSettings as CompareSettings
@@ -559,3 +559,16 @@ def report(
     title: str | None = ...,
     existing: Literal["fail", "replace"] = ...,
 ) -> Path: ...
+
+def run(
+    pipeline: str | Path,
+    *,
+    out: str | Path | None = ...,
+    existing: Literal['fail', 'resume', 'replace'] = ...,
+    workers: int | None = ...,
+    engine: Literal['local', 'ray'] = ...,
+    address: str | None = ...,
+    gpus_per_worker: float | None = ...,
+    progress: bool = ...,
+    notify: Callable[[str], None] = ...,
+) -> dict[Path, RunResult]: ...

@@ -12,8 +12,8 @@ import pytest
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.cli.plan_file import CONSUMERS, PlanFile, as_toml, line_of, own_options, shared_options
 from limbeck.errors import UsageError
+from limbeck.runs.execution.pipeline import Pipeline, as_toml, line_of, own_options, sharing, top_options
 from limbeck.stream.workers import Workers
 from limbeck.tables import read_csv
 
@@ -37,15 +37,15 @@ SOURCE = ["--model", "vectors.txt", "--corpus", "text.txt", "--format", "prose"]
 def test_a_plan_is_written_and_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "measure", *SOURCE, "--min-contexts", "2", "--no-text", "--out", "runs/m"]) == 0
     assert main(["plan", "encode", *SOURCE, "--keep", "float32", "--out", "runs/e"]) == 0
-    found = tomllib.loads(Path("plan.toml").read_text())
+    found = tomllib.loads(Path("pipeline.toml").read_text())
     assert found == {
         "model": "vectors.txt",
         "corpus": ["text.txt"],
         "format": "prose",
-        "measure": [{"min-contexts": 2, "no-text": True, "out": "runs/m"}],
+        "measure": [{"min-contexts": 2, "text": False, "out": "runs/m"}],
         "encode": [{"keep": "float32", "out": "runs/e"}],
     }
-    assert main(["run", "plan.toml", "--quiet"]) == 0
+    assert main(["run", "pipeline.toml", "--quiet"]) == 0
     assert main(["measure", *SOURCE, "--min-contexts", "2", "--no-text", "--out", "runs/m1", "--quiet"]) == 0
     mine, theirs = read_csv(here / "runs/m/layers.csv"), read_csv(here / "runs/m1/layers.csv")
     for name in ("value", "low", "high", "n"):
@@ -57,18 +57,20 @@ def test_a_plan_is_written_and_run(here: Path, capsys: pytest.CaptureFixture[str
         == json.loads(Path("runs/m/run.json").read_text())["counts"]["words"] - 40
     )
     capsys.readouterr()
-    assert main(["run", "plan.toml", "--quiet"]) == 1
+    assert main(["run", "pipeline.toml", "--quiet"]) == 1
     assert "already holds a run" in capsys.readouterr().err
-    assert main(["run", "plan.toml", "--quiet", "--existing", "resume"]) == 0
-    assert lb.run_plan("plan.toml", existing="replace") == [Path("runs/m"), Path("runs/e")]
+    assert main(["run", "pipeline.toml", "--quiet", "--existing", "resume"]) == 0
+    assert list(lb.run("pipeline.toml", existing="replace")) == [Path("runs/m"), Path("runs/e")]
 
 
 def test_where_a_plan_runs_is_said_to_run(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("plan.toml").write_text('model = "vectors.txt"\ncorpus = "text.txt"\nworkers = 3\nout = "runs"\n[[encode]]\n')
-    assert main(["run", "plan.toml", "--address", "auto"]) == 2
-    assert "--address is of --engine ray" in capsys.readouterr().err
+    Path("pipeline.toml").write_text(
+        'model = "vectors.txt"\ncorpus = "text.txt"\nworkers = 3\nout = "runs"\n[[encode]]\n'
+    )
+    assert main(["run", "pipeline.toml", "--address", "auto"]) == 2
+    assert "--address applies only with --engine ray" in capsys.readouterr().err
     assert not Path("runs").exists()
     asked: list[Any] = []
 
@@ -78,8 +80,8 @@ def test_where_a_plan_runs_is_said_to_run(
 
     monkeypatch.setattr("limbeck.stream.run.workers_of", workers_of)
     on_ray = ["--engine", "ray", "--address", "auto", "--gpus-per-worker", "0.5", "--quiet"]
-    assert main(["run", "plan.toml", *on_ray]) == 0
-    assert main(["run", "plan.toml", *on_ray, "--workers", "5", "--existing", "replace"]) == 0
+    assert main(["run", "pipeline.toml", *on_ray]) == 0
+    assert main(["run", "pipeline.toml", *on_ray, "--workers", "5", "--existing", "replace"]) == 0
     assert asked == [("ray", 3, "auto", 0.5), ("ray", 5, "auto", 0.5)]
 
 
@@ -87,8 +89,8 @@ def test_folders_of_the_plan(here: Path) -> None:
     Path("p.toml").write_text(
         'model = "vectors.txt"\ncorpus = "text.txt"\nout = "all"\n[[encode]]\n[[encode]]\nkeep = "float32"\n'
     )
-    assert lb.run_plan("p.toml") == [Path("all/encode"), Path("all/encode-2")]
-    assert lb.run_plan("p.toml", out="other") == [Path("other/encode"), Path("other/encode-2")]
+    assert list(lb.run("p.toml")) == [Path("all/encode"), Path("all/encode-2")]
+    assert list(lb.run("p.toml", out="other")) == [Path("other/encode"), Path("other/encode-2")]
     kinds = [json.loads(Path(f"all/encode{end}/vectors.json").read_text())["dtype"] for end in ("", "-2")]
     assert kinds == ["float16", "float32"]
 
@@ -100,16 +102,16 @@ def test_folders_of_the_plan(here: Path) -> None:
             'model = "m"\ncorpus = "c"\n[[measure]]\nmin-contxets = 3\n',
             ":4: 'min-contxets' is no key of .* 'min-contexts'",
         ),
-        ('modle = "m"\n', ":1: 'modle' is no key of the top of a plan: did you mean 'model'"),
+        ('modle = "m"\n', ":1: 'modle' is no key of the top of a pipeline: did you mean 'model'"),
         ('model = "m"\n\n[[measrue]]\n', ":3: 'measrue' is no key .*'measure'"),
         ('model = "m"\ncorpus = "c"\n[[measure]]\nout = "x"\nseed = "many"\n', ":5: seed must be a whole number"),
         ('model = "m"\ncorpus = "c"\n[[measure]]\nout = "x"\npreset = "odd"\n', ":5: preset must be one of"),
-        ('model = "m"\ncorpus = "c"\n[[repair]]\nout = "x"\n', ":3: --method is required"),
-        ('model = "m"\ncorpus = "c"\n[[encode]]\nout = "x"\nlowercase = true\n', ":5: lowercase is of the whole plan"),
-        ('model = "m"\ncorpus = "c"\n[[encode]]\nout = "x"\nrepair = "r"\n', ":3: repair changes the vectors"),
-        ('model = "m"\ncorpus = "c"\n[[measure]]\n', ":3: a consumer needs a folder"),
+        ('model = "m"\ncorpus = "c"\n[[repair]]\nout = "x"\n', ":3: method is required"),
+        ('model = "m"\ncorpus = "c"\n[[encode]]\nout = "x"\nlowercase = true\n', ":5: lowercase is shared by all runs"),
+        ('model = "m"\ncorpus = "c"\n[[encode]]\nout = "x"\nrepair = "r"\n', ":5: repair changes the vectors"),
+        ('model = "m"\ncorpus = "c"\n[[measure]]\n', ":3: a run needs a folder"),
         ('model = "m"\n[[measure]]\nout = "x"\n', "corpus is missing"),
-        ('model = "m"\ncorpus = "c"\n', "must have a consumer"),
+        ('model = "m"\ncorpus = "c"\n', "must have a run"),
         ("model = \n", "must be TOML: .*line 1"),
     ],
 )
@@ -135,7 +137,7 @@ def test_a_plan_has_one_model(here: Path, capsys: pytest.CaptureFixture[str]) ->
     for option in (["--existing", "resume"], ["--quiet"], ["--json"]):
         assert main(["plan", "measure", *SOURCE, *option, "--out", "d"]) == 2
         told = capsys.readouterr().err
-        assert f"{option[0]} has no place in a plan: give it to `limbeck run`" in told
+        assert f"{option[0]} has no place in a pipeline: give it to `limbeck run`" in told
         assert told.count("\n") == 1
     assert main(["plan", "meazure"]) == 2
     assert main(["plan"]) == 2
@@ -153,13 +155,14 @@ def test_values_are_toml() -> None:
     assert tomllib.loads(text) == values | {"d": "x/y"}
 
 
-def test_every_consumer_has_options_of_its_own() -> None:
-    for command in CONSUMERS:
-        assert own_options(command)
-        assert not {"out", "model", "corpus", "existing"} & set(own_options(command))
-    assert {"model", "corpus", "layers", "text-unit"} <= set(shared_options())
+def test_every_command_that_shares_a_pass_has_options_of_its_own() -> None:
+    assert set(sharing()) == {"measure", "encode", "repair", "distill", "probe"}
+    for command in sharing():
+        assert {"out"} < set(own_options(command))
+        assert not {"model", "corpus", "existing", "vectors", "part"} & set(own_options(command))
+    assert {"model", "corpus", "layers", "text-unit"} <= set(top_options())
     with pytest.raises(UsageError):
-        PlanFile(Path("p"), {"nothing": 1}).check()
+        Pipeline(Path("p"), {"nothing": 1}).check()
 
 
 def test_merge_as_typed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from limbeck.cli import build_parser
+from limbeck.cli.program import command_named, parser_for
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -115,7 +116,11 @@ def test_a_page_that_is_wrong_is_found(tmp_path: Path) -> None:
 def test_commands_parse(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for line, arguments in commands(page):
         try:
-            build_parser().parse_args(arguments)
+            command = command_named(arguments[0]) if arguments else None
+            if command is None or "--help" in arguments:
+                build_parser().parse_args(arguments)
+            else:
+                parser_for(command).read(arguments[1:])
         except SystemExit as stop:  # argparse's way to say that something is wrong, or that help was asked for
             if stop.code:
                 pytest.fail(f"{page.name}:{line}: {capsys.readouterr().err}")

@@ -26,10 +26,10 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz import Kind, attempt, fasttext_model, kinds, mutate, prepared
 from limbeck import npz, state
-from limbeck.cli.plan_file import PlanFile
 from limbeck.corpus import Corpus, compression, documents
 from limbeck.errors import InputError, LimbeckError
 from limbeck.evaluation.catalogue import entries_of
+from limbeck.runs.execution.pipeline import Pipeline
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 from limbeck.vectors import formats as vector_formats
 
@@ -408,7 +408,7 @@ DEEP = {
 def test_plans_and_tasks_nested_deeply(tmp_path: Path, how: str) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(DEEP[how], encoding="utf-8")
-    refused(path, PlanFile.read, "nested too deeply")
+    refused(path, Pipeline.read, "nested too deeply")
     if how in ("lists", "inline"):
         refused(path, lambda path: list(entries_of(path)))
 

@@ -299,7 +299,7 @@ def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.
         (("--label", "sense"), 1, "name one by --label"),
         (("--min-words", "500"), 1, "lower --min-words"),
         (("--classes", "food"), 1, "two are needed; got food alone"),
-        (("--test", "nan"), 2, "--dev and --test are shares of the words"),
+        (("--test", "nan"), 2, "--test must be finite"),
         (("--test-words", str(data)), 2, "give --train-words and --test-words"),
     ):
         assert command(data, tmp_path / "x", *more) == status

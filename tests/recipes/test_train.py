@@ -127,7 +127,7 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
     assert trainer(tmp_path / "run").run()
     other = trainer(tmp_path / "run")
     other.schedule = Schedule(tokens=4 * 256, batch_tokens=256, rate=2e-3)
-    with pytest.raises(SystemExit, match="take another out"):
+    with pytest.raises(SystemExit, match="take another --out"):
         other.resume()
 
 

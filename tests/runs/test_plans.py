@@ -222,7 +222,7 @@ def test_an_error_in_the_shared_pass_leaves_what_is_done(tmp_path: Path) -> None
     with pytest.raises(LimbeckError, match="a device is lost") as caught:
         run_jobs(jobs_into(tmp_path)[:1], lambda: reading(OwnEncoder(watch=lose)), tell=told.append)
     assert caught.value.__notes__ == [KEPT]
-    assert told[-1].endswith("texts, read once for 1 consumer")
+    assert told[-1].endswith("texts, read once for 1 run")
     assert (unfinished_of(tmp_path / "measure") / "state" / SHARED / "plan.npz").exists()
 
 
@@ -285,5 +285,5 @@ def test_what_cannot_share_a_pass_says_why(tmp_path: Path, job: Any, what: str) 
 
 def test_two_consumers_of_one_folder(tmp_path: Path) -> None:
     jobs = [measuring(tmp_path / "out"), shared(EncodeRun, tmp_path / "out", "e")]
-    with pytest.raises(UsageError, match="a folder of its own"):
+    with pytest.raises(UsageError, match="a separate folder"):
         run_jobs(jobs, lambda: reading(OwnEncoder()))

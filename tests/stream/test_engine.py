@@ -46,7 +46,7 @@ def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 def test_options_of_ray_need_ray(tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     given = ["measure", "--model", "mini-bert", "--corpus", "sample", "--out", str(tmp_path / "run"), *option]
     assert main(given) == 2
-    assert f"{option[0]} is of --engine ray" in capsys.readouterr().err
+    assert f"{option[0]} applies only with --engine ray" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -437,7 +437,7 @@ def test_an_address_must_be_one_that_can_be_used(monkeypatch: pytest.MonkeyPatch
 def test_no_workers_are_refused_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = "measure --model mini-bert --corpus sample --engine ray --workers 0 --out".split()
     assert main([*arguments, str(tmp_path / "run")]) == 2
-    assert "--workers must be at least 1 with --engine ray; got 0" in capsys.readouterr().err
+    assert "--workers must be at least 1 with --engine ray" in capsys.readouterr().err
 
 
 def command(out: Path, corpus: Path, *more: str) -> list[str]:

@@ -170,5 +170,5 @@ def test_the_feeding_process_killed_while_it_writes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(FEEDER_KILLED)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=True)
-    line = "the processes that prepare the text ended unexpectedly (out of memory?): lower --workers.\n"
+    line = "the processes that prepare the text ended unexpectedly (out of memory?): lower workers.\n"
     assert done.stdout == 2 * line

@@ -80,7 +80,7 @@ def test_invalid_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
         (
             b"3 2\na 1 2\nb 3 4\n",
             3,
-            "ends after 2: get the whole file, or take what is there .--limit 2; in Python limit=2",
+            "ends after 2: get the whole file, or take what is there .limit=2",
         ),
         (b"3 2\n", 1, "promises 3 words, the file ends after 0: get the whole file\\.$"),
         (b"justoneword\n", 1, "no word vectors"),

@@ -12,11 +12,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from limbeck import __version__
-from limbeck.cli import (
-    plan,
-    reproduce,
-    run,
-)
+from limbeck.cli import reproduce
 from limbeck.cli.help import Help
 from limbeck.cli.options import add_common_options
 from limbeck.cli.output import as_json, recorded, silenced
@@ -38,7 +34,7 @@ from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
 
 #: commands that are not read off their settings
-COMMANDS = (plan, run, reproduce)
+COMMANDS = (reproduce,)
 
 EPILOG = """\
 examples:
@@ -47,7 +43,7 @@ examples:
   limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
   limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert
   limbeck measure --model bert-base-cased gpt2 --corpus 'texts/*.txt.gz' --out runs/two
-  limbeck run plan.toml
+  limbeck run pipeline.toml
   limbeck merge parts/1 parts/2 --out runs/whole
   limbeck encode --model ./my-model --corpus text.txt --out vectors
   limbeck measure --vectors vectors --out runs/again

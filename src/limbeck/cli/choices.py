@@ -69,7 +69,6 @@ OF_COMMAND: dict[tuple[str, str], Names] = {
 }
 #: what a command's arguments can be, where they are names
 ARGUMENTS: dict[str, Names] = {
-    "plan": Names(("measure", "encode", "repair", "distill", "probe")),
     "reproduce": Names(tuple(PAPERS)),
 }
 

@@ -27,6 +27,7 @@ C = TypeVar("C", bound=Command)
 
 COMMON = "options that nearly everybody needs"
 REST = "--"  #: the flag of an option that takes what follows a `--`
+BEHIND = "..."  #: the flag of an option that takes everything from the first argument on
 #: a value that looks like an option to argparse: "-1", "-2,-1", "-3--1"
 NEGATIVE = re.compile(r"-\d[\d,.\-eE]*")
 MARK = "\0"  #: before such a value, until argparse has seen that it is none; no argument of a process can have it
@@ -66,6 +67,10 @@ class Parser(argparse.ArgumentParser):
             place = words.index(REST)
             rest[self.options[REST].name] = words[place + 1 :]
             words = words[:place]
+        if BEHIND in self.options:
+            place = self._first_argument(words)
+            rest[self.options[BEHIND].name] = tuple(words[place:])
+            words = words[:place]
         marked = [f"{MARK}{word}" if NEGATIVE.fullmatch(word) else word for word in words]
         found, unknown = self.parse_known_intermixed_args(marked)
         for word in (word.removeprefix(MARK) for word in unknown):
@@ -77,6 +82,14 @@ class Parser(argparse.ArgumentParser):
             hint = f"; did you mean {near[0]}?" if near else f"; see `{self.prog} --help`."
             raise UsageError(f"{self.prog} has no option {name}{hint}", code="unknown_option", parameter=name)
         return {name: value for name, value in vars(found).items() if value not in (None, [])} | rest
+
+    def _first_argument(self, words: Sequence[str]) -> int:
+        """The place of the first word that is neither an option nor the value of one."""
+        place = 0
+        while place < len(words) and words[place].startswith("-"):
+            known = self.options.get(words[place])
+            place += 2 if known is not None and known.type is not bool else 1
+        return place
 
 
 def options_for(command: type[Command]) -> list[Option]:
@@ -91,6 +104,7 @@ def parser_for(command: type[Command]) -> Parser:
     description = (command.__doc__ or "").strip()
     parts = [command.details.strip(), "examples:\n" + _indented(command.examples) if command.examples else ""]
     arguments = "".join(f" {one.flag}{' ...' * one.several}" for one in options if one.positional)
+    arguments += "".join(f" [options] {one.metavar}" for one in options if one.flag == BEHIND)
     parser = Parser(
         f"limbeck {command.command}",
         {flag: one for one in options if not one.positional for flag in (one.flag, *one.aliases)},
@@ -106,7 +120,7 @@ def parser_for(command: type[Command]) -> Parser:
 
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
     """Options in groups: first what nearly everybody needs, then by the headings of their settings classes."""
-    listed = [one for one in options if one.flag != REST]
+    listed = [one for one in options if one.flag not in (REST, BEHIND)]
     headings = dict.fromkeys([COMMON, *(one.group for one in listed if not one.common)])
     for heading in headings:
         own = [one for one in listed if (COMMON if one.common else one.group) == heading]

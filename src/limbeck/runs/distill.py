@@ -148,6 +148,9 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
 
         return find_tasks(self.card.tasks, self.card.data)
 
+    def validate_shared(self) -> None:
+        assert self.settled is not None  # what is wrong with the settings is told now
+
     def validate(self) -> None:
         model, corpus, vectors = self.models.model, self.text.corpus, self.vectors.vectors
         if model is None and vectors is None:
@@ -168,7 +171,7 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
             )
         if self.single and len(self.settled.methods) > 1:
             self._refuse_several(self.settled.methods)
-        assert self.settled is not None
+        self.validate_shared()
         assert self.tasks is not None
 
     def validate_together(self) -> None:

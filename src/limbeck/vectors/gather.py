@@ -106,9 +106,7 @@ class Gatherer:
     def instead(self) -> str:
         """What to do about a file that ends too soon."""
         there = len(self.index)
-        return "get the whole file" + (
-            f", or take what is there (--limit {there}; in Python limit={there})" if there else ""
-        )
+        return "get the whole file" + (f", or take what is there (--limit={there})" if there else "")
 
     def table(self, dim: int) -> Table:
         """Everything taken so far as one table."""

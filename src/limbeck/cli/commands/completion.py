@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from limbeck.cli.choices import ARGUMENTS, NOTHING, Names, names_for, names_of
-from limbeck.cli.program import REST, TerminalCommand, TerminalSettings, command_named, options_for
+from limbeck.cli.program import BEHIND, REST, TerminalCommand, TerminalSettings, command_named, options_for
 from limbeck.settings import Option, Settings, option
 
 #: metavariables that stand for a file or a folder
@@ -179,9 +179,10 @@ def slots_of(command: str) -> tuple[dict[str, Slot], list[Slot]]:
     if found is None:
         return slots_of_parser(command)
     listed = [one for one in options_for(found) if one.flag != REST]
-    options = {one.flag: slot_of(one) for one in listed if not one.positional}
+    arguments = [one for one in listed if one.positional or one.flag == BEHIND]
+    options = {one.flag: slot_of(one) for one in listed if one not in arguments}
     options["--help"] = Slot("show this help and exit", "none")
-    return options, [slot_of(one) for one in listed if one.positional]
+    return options, [slot_of(one) for one in arguments]
 
 
 def slot_of(one: Option) -> Slot:

@@ -139,6 +139,9 @@ class SharedRun(Run[R]):
     def reads_duplicates(self) -> bool:
         return False
 
+    def validate_shared(self) -> None:
+        """Refuse what cannot work in a pass that others share, before anything expensive."""
+
     def join_pass(self, reading: Reading, folder: RunFolder) -> None:
         """Take the shared text and model, with its own layers."""
         self.folder = folder

@@ -20,6 +20,7 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.units import SENTENCE_BITS, TextUnit, texts_of
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
+from limbeck.results import RunResult
 from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.execute import complete
 from limbeck.runs.execution.folders import RunFolder, check_target
@@ -68,20 +69,18 @@ def run_jobs(
     workers: int | Workers = 0,
     progress: bool = False,
     tell: Callable[[str], None] = lambda line: None,
-) -> None:
-    """Read the text once for all jobs, and let each finish into its folder.
+) -> list[RunResult]:
+    """Read the text once for all jobs, and let each finish into its folder; the result of each.
 
     A run that was stopped goes on (`existing="resume"`): jobs that are done are looked at, others take what the pass
     has given them already.
     """
     if not jobs:
-        raise UsageError("a plan must have at least one consumer, it has none: add one.")
+        raise UsageError("a pipeline must have at least one run, it has none: add one.")
     places = [Path(job.out).resolve() for job in jobs]
     for job, place in zip(jobs, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(
-                f"{job.title}: every consumer needs a folder of its own; two have {job.out}: name another."
-            )
+            raise UsageError(f"{job.title}: every run needs a separate folder; two have {job.out}: name another.")
         check_target(job.out, existing=existing)
     with ExitStack() as stack:
         processes = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
@@ -95,27 +94,30 @@ def run_jobs(
             with steady(reading):
                 share_pass(waiting, reading, tell=tell, **how)
         failed: list[LimbeckError] = []
+        results: list[RunResult] = []
         for job in jobs:
             try:
-                finish(job, tell=tell, **how)
+                results.append(finish(job, tell=tell, **how))
             except LimbeckError as error:  # the others have had their pass, and are not to lose it
                 failed.append(error)
         if failed:
             raise failed[0]
+        return results
 
 
-def finish(job: SharedRun[Any], *, tell: Callable[[str], None], **how: Any) -> None:
+def finish(job: SharedRun[Any], *, tell: Callable[[str], None], **how: Any) -> RunResult:
     """What is left for a job after the pass; of one that was done before, a look at whether it is the same."""
     if job.folder.complete:
         job.check_complete(job.folder)
-        job.load(job.folder.target)
+        found: RunResult = job.load(job.folder.target)
         tell(f"{job.title}: complete already: {job.out}")
-        return
+        return found
     for line in job.beyond_pass():
         tell(f"{job.title}: {line}")
     job.folder.passing += [f"state/{FILLED}", f"state/{SHARED}"]
-    complete(job, job.folder, RunContext(**how))
+    result: RunResult = complete(job, job.folder, RunContext(**how))
     tell(f"{job.title}: {job.out}")
+    return result
 
 
 def share_pass(
@@ -141,7 +143,7 @@ def share_pass(
         counts.append(len(own))
         accumulators += own
         consumers += [ViewedConsumer(consumer, view) for consumer in job.consumers()]
-    for_whom = "1 consumer" if len(jobs) == 1 else f"{len(jobs)} consumers"
+    for_whom = "1 run" if len(jobs) == 1 else f"{len(jobs)} runs"
     tell(f"{shared.units:,} words in {shared.texts:,} texts, read once for {for_whom}")
     passed = run_pass(
         source,
