@@ -25,7 +25,7 @@ print("heavy:", *heavy)
     [
         "import limbeck\ndir(limbeck)",
         "from limbeck.cli import main\n"
-        "names = 'analyze compare measure evaluate encode finetune probe repair merge'\n"
+        "names = 'analyze compare measure evaluate encode finetune probe repair merge reproduce'\n"
         "for c in ([], *([c] for c in names.split())):\n"
         "    try: main([*c, '--help'])\n    except SystemExit as e: assert not e.code",
     ],

@@ -39,7 +39,6 @@ NOTHING = Names(())
 
 MODELS = Names(MINIATURES, files=True)
 TEXTS = Names(("sample",), files=True)
-FAIL_OR_REPLACE = Names(("fail", "replace"))
 CORPUS_FORMATS = ("auto", "words", "prose", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse")
 
 #: an option that means the same in every command that has it
