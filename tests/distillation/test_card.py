@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import limbeck as lb
 from limbeck.distillation import DistilledVectors
 from limbeck.distillation.card import card
 from limbeck.distillation.method_settings import BestSettings
 from limbeck.distillation.settings import TEMPLATES
+from limbeck.errors import LimbeckError
 from limbeck.runs.distilling.work import plainly
 
 FRAMED = "the word in sentences about nothing else"
@@ -25,6 +28,20 @@ def card_of(pull: float | None = None, cut_up: int = 1, **own: float) -> str:
         about["neighbours_pull"] = pull
     made = DistilledVectors(["tea", "night"], np.eye(2), counts=[3, 2], origins=["corpus"] * 2, record=about)
     return card(made, dtype="float32")
+
+
+@pytest.mark.parametrize("name", ["README.md", "run.json", "words.parquet"])
+def test_a_folder_of_yours_is_not_written_over(tmp_path: Path, name: str) -> None:
+    def teacher(texts: Any) -> Any:
+        return [np.eye(2)[: len(text.words)] for text in texts]
+
+    made = lb.distill(teacher, [["tea", "night"]] * 2, min_count=1, method="average", unseen="drop")
+    (tmp_path / name).write_text("my thesis")
+    with pytest.raises(LimbeckError, match="has not written it"):
+        made.save(tmp_path, format="model2vec")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "my thesis")]
+    made.save(tmp_path / "own", format="model2vec")
+    made.save(tmp_path / "own", format="model2vec")  # its own may be
 
 
 @pytest.mark.parametrize(

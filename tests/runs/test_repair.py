@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -387,3 +388,13 @@ def test_files_of_counts(tmp_path: Path) -> None:
             read_counts(path)
     with pytest.raises(InputError, match="nothing is there"):
         read_counts(tmp_path / "nowhere")
+
+
+def test_a_repair_that_leaves_nothing_is_told() -> None:
+    """Twenty points have nineteen directions: all of them removed, what is left looks isotropic."""
+    few = np.random.default_rng(0).normal(size=(20, 48)).astype(np.float32) + 1
+    with pytest.warns(RuntimeWarning, match="nothing but rounding of layer vectors"):
+        lb.repair(vectors=few, method="all-but-the-top:components=30", local_points=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lb.repair(vectors=few, method="all-but-the-top:components=3", local_points=0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from limbeck.distillation.card import card, number_of
 from limbeck.errors import InputError
+from limbeck.places import refuse_beside, tells_run
 from limbeck.record import read_record
 from limbeck.results import check_format
 from limbeck.state import write_text
@@ -21,6 +22,7 @@ from limbeck.vectors import StaticVectors
 from limbeck.vectors.formats import format_of
 
 LOSSES = "losses.csv"
+BESIDE = ("README.md", "run.json", LOSSES, "words.parquet")  #: files of a folder of vectors that others have too
 CORPUS = "corpus"  #: the origin of a vector that was made of a word's occurrences
 
 
@@ -77,9 +79,13 @@ class DistilledVectors(StaticVectors):
 
     def save(self, path: str | Path, format: str = "auto", *, dtype: str = "float32", language: str = "en") -> None:
         """As of all static vectors; a folder of model2vec's has a card (README.md), losses.csv and run.json beside."""
+        folder = Path(path).expanduser()
+        whole = format_of(path, format) == "model2vec"
+        record = folder / "run.json"
+        if whole and not (record.is_file() and tells_run(record.read_bytes())):  # an earlier one may be replaced
+            refuse_beside(folder, BESIDE)
         super().save(path, format, dtype=dtype, language=language)
-        if format_of(path, format) == "model2vec":
-            folder = Path(path).expanduser()
+        if whole:
             if self.losses:
                 write_csv(folder / LOSSES, self.losses)
             self.save_record(folder, dtype=dtype)

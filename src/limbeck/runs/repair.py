@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from limbeck.tables import Columns
 
 BEFORE, AFTER = "before", "after"
+NOTHING = 1e-5  #: a share of the length of vectors that is rounding
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
         del found, passed  # its kept points: the repaired ones take the same room
         after, found, passed = self.measure(RepairedSource(self.source, repairs), AFTER, context)
         spaces[AFTER] = space_tables(found, counts)
+        warn_of_nothing(before, after)
         facts = self.facts(repairs) | {"fitted_on": n, "dropped_after": passed.dropped | self.subject.left_out}
         return RepairResult(
             self.record(facts | self.write_vectors(repairs, context.folder), time.monotonic() - began),
@@ -281,6 +284,17 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
 
     def beyond_pass(self) -> list[str]:
         return ["its repaired vectors are measured too, for which the model reads the text again"]
+
+
+def warn_of_nothing(before: MeasureResult, after: MeasureResult) -> None:
+    """Say of which layers a repair has left nothing but rounding: it looks isotropic."""
+    norms = zip(before.layers, before["mean_norm"].value, after["mean_norm"].value, strict=True)
+    if lost := [layer for layer, was, now in norms if now < NOTHING * was]:
+        warnings.warn(
+            f"the repair leaves nothing but rounding of layer {', '.join(lost)}: fewer components, or more vectors.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 @dataclass(frozen=True)
