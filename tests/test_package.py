@@ -57,3 +57,11 @@ def test_every_module_says_what_it_is() -> None:
         if module.name.endswith(("__main__", ".kernels")):  # a program; what only a GPU's compiler can read
             continue
         assert importlib.import_module(module.name).__doc__, module.name
+
+
+def test_no_verb_has_the_name_of_a_module() -> None:
+    """Importing a module puts it in the place of whatever the package has by its name."""
+    modules = {module.name for module in pkgutil.iter_modules(limbeck.__path__)}
+    verbs = {name for name in limbeck.__all__ if callable(getattr(limbeck, name)) and name.islower()}
+    assert {"measure", "encode", "repair", "distill", "evaluate", "probe", "finetune", "analyze", "compare"} < verbs
+    assert not verbs & modules

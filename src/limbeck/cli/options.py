@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from limbeck.remote import Place
 from limbeck.settings import Settings, options_of
 
 UNITS = ("words", "pieces", "characters")
-SMALL_CORPUS = 10_000_000  #: bytes below which starting worker processes costs more than it brings
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, several: bool, layers: str = "all") -> None:
@@ -151,35 +148,6 @@ def source_options(options: argparse.Namespace) -> dict[str, Any]:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(idle))
         raise UsageError(f"--vectors were made with a model and a text; {named} comes too late: give it to encode.")
     return found
-
-
-def workers_for(options: argparse.Namespace) -> int:
-    """How many processes feed the device: none where the model is what takes the time."""
-    if options.workers is not None:
-        return int(options.workers)
-    if options.corpus is None or not _on_cuda(options.device or "auto"):
-        return 0
-    cores = os.cpu_count() or 1
-    return min(cores - 2, 14) if _bytes_in(options.corpus) > SMALL_CORPUS and cores > 3 else 0
-
-
-def _bytes_in(paths: list[str]) -> float:
-    """Size of files, folders and globs; endless for standard input, which nobody knows beforehand."""
-    if "-" in paths:
-        return math.inf
-    found = [Path(name) for path in paths for name in (glob.glob(path) or [path])]
-    files = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
-    return sum(file.stat().st_size for file in files)
-
-
-def _on_cuda(device: str) -> bool:
-    if device.startswith("cuda"):
-        return True
-    if device != "auto":
-        return False
-    import torch
-
-    return torch.cuda.is_available()
 
 
 def share(text: str) -> float:
