@@ -175,10 +175,6 @@ ORDER = (
     "measure", "encode", "repair", "distill", "evaluate", "analyze", "probe", "finetune", "plan", "run", "merge",
     "compare", "reproduce", "report", "serve", "convert", "models", "demo", "doctor", "completion",
 )  # fmt: skip
-#: commands with a run folder that are read off their settings
-FROM_SETTINGS = (
-    "analyze", "compare", "distill", "encode", "evaluate", "finetune", "measure", "merge", "probe", "repair",
-)  # fmt: skip
 _registered: dict[str, type[Command]] = {}
 
 
@@ -212,7 +208,7 @@ def _modules() -> dict[str, str]:
         one.name: package.__name__
         for package in (runs, commands)
         for one in pkgutil.iter_modules(package.__path__)
-        if not one.ispkg and (package is commands or one.name in FROM_SETTINGS)
+        if not one.ispkg
     }
 
 
