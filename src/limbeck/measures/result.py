@@ -92,6 +92,12 @@ class WordResult(Result):
         lines: dict[str, Any] = {name: found[name] for name in ("value", "baseline") if name in found}
         return Curves([str(layer) for layer in found["layer"]], lines, up=self.measure)
 
+    def extremes(self, count: int = 10) -> tuple[list[str], list[str]]:
+        """The words with the lowest and with the highest mean over layers."""
+        means = self.values.mean(axis=0)
+        order = [int(place) for place in np.argsort(means, kind="stable") if np.isfinite(means[place])]
+        return [self.words[place] for place in order[:count]], [self.words[place] for place in order[::-1][:count]]
+
     @cached_property
     def _places(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words)}

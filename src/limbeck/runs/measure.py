@@ -368,10 +368,7 @@ class MeasureResult(RunResult):
 
     def extremes(self, count: int = 10, *, measure: str = "self_similarity") -> tuple[list[str], list[str]]:
         """The most and the least contextual words: lowest and highest self-similarity, averaged over all layers."""
-        result = self.words(measure)
-        means = result.values.mean(axis=0)
-        order = [int(place) for place in means.argsort(kind="stable") if means[place] == means[place]]  # NaN left out
-        return [result.words[i] for i in order[:count]], [result.words[i] for i in order[::-1][:count]]
+        return self.words(measure).extremes(count)
 
     def title(self) -> str:
         return f"{self.name}: {self.n:,} occurrences"

@@ -39,15 +39,13 @@ from limbeck.measures.norms import norms_of
 from limbeck.measures.result import Floats, Result, WordResult
 from limbeck.measures.spectrum import Spectrum, effective_rank_of, participation_ratio_of, spectrum_of
 from limbeck.runs.measure import MeasureSettings
-from limbeck.shown import Tabular
-from limbeck.sketch import Curves
 from limbeck.stream import Plan
 from limbeck.stream.plan import chosen_by_hash
 
 
 @dataclass(frozen=True)
-class Measured(Tabular):
-    """Every number of one run: `measured["self_similarity"].value` is an array over `measured.layers`."""
+class Measured:
+    """Every number of one run, with what it was made of; `measured["self_similarity"].value` is by layer."""
 
     name: str
     layers: tuple[str, ...]
@@ -64,37 +62,12 @@ class Measured(Tabular):
     def __getitem__(self, measure: str) -> Result:
         return self.results[measure]
 
-    def title(self) -> str:
-        return f"{self.name}: {self.moments.n:,} occurrences"
-
-    def columns(self) -> dict[str, list[Any]]:
-        """A row a layer and measure, as layers.csv has it."""
-        return layer_table(self)
-
-    def curves(self) -> Curves:
-        """The measures of contextuality by layer."""
-        similarity, matched = self["self_similarity"], self["intra_sentence_similarity_matched"]
-        lines = {
-            "anisotropy": self["anisotropy"].value,
-            "self-similarity": similarity.value,
-            "… less anisotropy": similarity.adjusted,
-            "sentence, matched": matched.adjusted,
-        }
-        return Curves(self.layers, lines, up=f"contextuality of {self.name}")
-
     def words(self, measure: str = "self_similarity") -> WordResult:
         """A measure of words: `run.words("mev")["bank"]`."""
         result = self.results[measure]
         if not isinstance(result, WordResult):
             raise KeyError(f"{measure} is not a measure of words")
         return result
-
-    def extremes(self, count: int = 10, *, measure: str = "self_similarity") -> tuple[list[str], list[str]]:
-        """The most and the least contextual words: lowest and highest self-similarity, averaged over all layers."""
-        result = self.words(measure)
-        means = result.values.mean(axis=0)
-        order = [int(i) for i in np.argsort(means, kind="stable") if np.isfinite(means[i])]
-        return [result.words[i] for i in order[:count]], [result.words[i] for i in order[::-1][:count]]
 
 
 def compute(

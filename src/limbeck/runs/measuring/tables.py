@@ -68,7 +68,7 @@ def record_for(
 ) -> dict[str, Any]:
     """Where the numbers come from: everything a reader needs to trust or repeat them."""
     index = passed.plan
-    most, least = measured.extremes()
+    most, least = measured.words().extremes()
     facts = {
         "name": measured.name,
         "layers": list(measured.layers),
