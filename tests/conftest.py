@@ -1,8 +1,12 @@
 """Settings of all tests."""
 
 import os
+import sys
+from pathlib import Path
 
 collect_ignore = ["typed"]  # read by mypy, never run
+
+sys.path.append(str(Path(__file__).parent))  # for refusals.py
 
 # parallel processes are told that a window is 80 columns wide; output goes to no window here
 for name in ("COLUMNS", "LINES"):

@@ -159,7 +159,8 @@ def refuse(norms: torch.Tensor, strings: Sequence[str], layers: Sequence[str] = 
     where = f"{layers[layer] if layers else layer} ({len(bad)} such in all)"
     raise LimbeckError(
         f"vectors must be finite and not zero; {who} has a {kind} vector in layer {where}: "
-        "try a wider dtype, or mend or leave out what made it."
+        "try a wider dtype, or mend or leave out what made it.",
+        code="not_finite",
     )
 
 

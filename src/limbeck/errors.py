@@ -108,9 +108,18 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
         return value
     near = difflib.get_close_matches(value, names, n=1)
     hint = f", did you mean {near[0]!r}?" if near else "."
-    parameter = what.partition(" ")[0].removeprefix("--").replace("-", "_") if what.startswith("--") else what
     message = f"{what} must be one of {', '.join(names)}; got {value!r}{hint}"
-    raise UsageError(message, code="unknown_choice", parameter=parameter)
+    raise UsageError(message, code="unknown_choice", parameter=parameter_of(what))
+
+
+def parameter_of(what: str) -> str:
+    """The parameter that a message begins with; nothing where it begins otherwise.
+
+    >>> parameter_of("--min-contexts"), parameter_of("--set of tencent"), parameter_of("init"), parameter_of("a task")
+    ('min_contexts', 'set', 'init', '')
+    """
+    found = re.match(r"(?:--)?([a-z][a-z0-9_-]*)(?= of |$)", what)
+    return found[1].replace("-", "_") if found else ""
 
 
 def first_few(names: Iterable[str], most: int = 12) -> str:

@@ -35,4 +35,6 @@ def need(module: str, *, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         extra = EXTRA_OF.get(module)
         package = f'"limbeck[{extra}]"' if extra else (error.name or module)
-        raise MissingExtra(f"{purpose} needs {module}, which is not installed: pip install {package}.") from error
+        raise MissingExtra(
+            f"{purpose} needs {module}, which is not installed: pip install {package}.", code="not_installed"
+        ) from error

@@ -53,7 +53,7 @@ def takes(*takers: str) -> Callable[[Callable[Given, Made]], Callable[Given, Mad
         def call(*args: Given.args, **kwargs: Given.kwargs) -> Made:
             known = own if kwargs.keys() <= own.keys() else taken_by(takers) | own
             for name in kwargs.keys() - known.keys():
-                raise UsageError(unknown(function, name, known))
+                raise UsageError(unknown(function, name, known), code="unknown_parameter", parameter=name)
             given = {}
             for name, value in kwargs.items():
                 annotation, default = known[name].annotation, known[name].default
@@ -62,7 +62,11 @@ def takes(*takers: str) -> Callable[[Callable[Given, Made]], Callable[Given, Mad
                 given[name] = fitting(value, annotation, what=f"{function.__name__}: {name}")
                 if name == "settings" and not isinstance(value, settings_class(function, annotation) or object):
                     kind = annotation.removesuffix(" | None")
-                    raise UsageError(f"{function.__name__}: settings must be {kind}(...), got {_shown(value)}.")
+                    raise UsageError(
+                        f"{function.__name__}: settings must be {kind}(...), got {_shown(value)}.",
+                        code="wrong_type",
+                        parameter="settings",
+                    )
             return function(*args, **cast(Any, given))
 
         return call
@@ -134,7 +138,9 @@ def fitting(value: Any, annotation: Any, *, what: str) -> Any:
         return None
     wanted = [KINDS[kind] for kind in dict.fromkeys(kinds)]
     told = f"{', '.join(wanted[:-1])} or {wanted[-1]}" if len(wanted) > 1 else wanted[0]
-    raise UsageError(f"{what} must be {told}, got {_shown(value)}.")
+    raise UsageError(
+        f"{what} must be {told}, got {_shown(value)}.", code="wrong_type", parameter=what.rpartition(" ")[2]
+    )
 
 
 def _shown(value: Any) -> str:

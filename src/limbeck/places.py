@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import LimbeckError
+from limbeck.errors import LimbeckError, parameter_of
 from limbeck.state import write_text
 
 MARK = ".limbeck"
@@ -65,12 +65,20 @@ def check_name(target: str | Path, *, option: str = "--out") -> None:
         os.stat(target)
     except UnicodeEncodeError:
         shown = os.fspath(target).encode("utf-8", "backslashreplace").decode()
-        raise LimbeckError(f"{shown}: the output's path must be UTF-8: choose another {option}.") from None
+        raise LimbeckError(
+            f"{shown}: the output's path must be UTF-8: choose another {option}.",
+            code="not_utf8",
+            parameter=parameter_of(option),
+        ) from None
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         pass  # is seen when it is made
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise LimbeckError(f"{target}: the output must be readable; {reason}: choose another {option}.") from error
+        raise LimbeckError(
+            f"{target}: the output must be readable; {reason}: choose another {option}.",
+            code="not_readable",
+            parameter=parameter_of(option),
+        ) from error
 
 
 def check_file(target: str | Path, *, option: str = "--out") -> None:
@@ -79,13 +87,21 @@ def check_file(target: str | Path, *, option: str = "--out") -> None:
     path = Path(target)
     if os.path.lexists(path) and not path.is_file():
         what = "a folder" if path.is_dir() else "no plain file"
-        raise LimbeckError(f"{path}: a file is to be written, this is {what}: choose another {option}.")
+        raise LimbeckError(
+            f"{path}: a file is to be written, this is {what}: choose another {option}.",
+            code="in_the_way",
+            parameter=parameter_of(option),
+        )
     there = path.absolute().parent
     while not os.path.lexists(there):
         there = there.parent
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         reason = "it may not be written in" if there.is_dir() else "it is no folder"
-        raise LimbeckError(f"{path}: the folder {there} must be writable, {reason}: choose another {option}.")
+        raise LimbeckError(
+            f"{path}: the folder {there} must be writable, {reason}: choose another {option}.",
+            code="not_writable",
+            parameter=parameter_of(option),
+        )
 
 
 # --- marks ---------------------------------------------------------------------------------------
@@ -169,7 +185,9 @@ def refuse_foreign(folder: Path) -> None:
     if os.path.lexists(folder) and not (is_own(folder) or has_no_file(folder)):
         raise InTheWay(
             f"{folder}: it is not limbeck's and stays as it is, but its name is needed: move it away, or choose "
-            "another --out."
+            "another --out.",
+            code="in_the_way",
+            parameter="out",
         )
 
 

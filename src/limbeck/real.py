@@ -62,4 +62,4 @@ def has_mask(x: Any) -> bool:
 
 
 def refused(what: str, got: str) -> InputError:
-    return InputError(f"{what} must hold real numbers, got {got}: {WHAT_TO_DO}.")
+    return InputError(f"{what} must hold real numbers, got {got}: {WHAT_TO_DO}.", code="wrong_type")

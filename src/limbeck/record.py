@@ -31,15 +31,19 @@ def read_record(path: Path, *, odd: bool = False) -> dict[str, Any]:
             raise ValueError(f"it is longer than {LONGEST:,} bytes")
         told = json.loads(without_passwords(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise InputError(f"{path}: must be readable; {error.strerror or error}: {AGAIN}.") from error
+        raise InputError(
+            f"{path}: must be readable; {error.strerror or error}: {AGAIN}.", code="not_readable"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{path}: the account of a run must be JSON; {' '.join(str(error).split())[:100]}: {AGAIN}."
+            f"{path}: the account of a run must be JSON; {' '.join(str(error).split())[:100]}: {AGAIN}.", code="damaged"
         ) from error
     if not isinstance(told, dict):
-        raise InputError(f"{path}: the account of a run must be JSON, an object; got {type(told).__name__}: {AGAIN}.")
+        raise InputError(
+            f"{path}: the account of a run must be JSON, an object; got {type(told).__name__}: {AGAIN}.", code="damaged"
+        )
     if _depth(told) > DEEPEST:
-        raise InputError(f"{path}: must be nested at most {DEEPEST} levels deep: {AGAIN}.")
+        raise InputError(f"{path}: must be nested at most {DEEPEST} levels deep: {AGAIN}.", code="damaged")
     if not odd:
         check_record(path, told)
     return told
@@ -50,7 +54,7 @@ def check_record(path: Path, told: Mapping[str, Any]) -> None:
 
     def fail(name: str, what: str) -> None:
         got = json.dumps(told[name], default=str)[:60]
-        raise InputError(f"{path}: {name} must be {what}, got {got}: {AGAIN}.")
+        raise InputError(f"{path}: {name} must be {what}, got {got}: {AGAIN}.", code="damaged")
 
     for name in told.keys() & set(OBJECTS):
         if not isinstance(told[name], dict):

@@ -60,7 +60,8 @@ def refuse_password(path: str | Path) -> None:
         scheme = re.match(r"[\w+.\-=]*", str(path))
         raise UsageError(
             f"{scheme[0] if scheme else ''}://…@…: a URL must not hold a password, which would be kept in records: "
-            "give it as the file system's package reads it, from the environment or its settings file."
+            "give it as the file system's package reads it, from the environment or its settings file.",
+            code="password",
         )
 
 
@@ -120,7 +121,9 @@ class RemoteFile:
         with telling(self.url):
             now = _file(self.url, system.info(path))
         if now is not None and now != self:
-            raise InputError.at(self.url, None, "the file was changed during the run: run again with what is there.")
+            raise InputError.at(
+                self.url, None, "the file was changed during the run: run again with what is there.", code="changed"
+            )
         return io.BufferedReader(Ranges(self), 1 << 16)
 
     def now(self) -> RemoteFile | None:
@@ -195,10 +198,13 @@ def file_system(url: str) -> tuple[Any, str]:
         package = PACKAGES.get(scheme, "the package that it names")
         reason = (str(error).splitlines() or [""])[0].rstrip(".")
         raise MissingExtra(
-            f"{scheme}:// needs a package that is not installed ({reason}): pip install {package}."
+            f"{scheme}:// needs a package that is not installed ({reason}): pip install {package}.",
+            code="not_installed",
         ) from error
     except ValueError as error:
-        raise UsageError(f"{url}: a URL must be one that fsspec knows (s3, gs, file, …), got {scheme}://.") from error
+        raise UsageError(
+            f"{url}: a URL must be one that fsspec knows (s3, gs, file, …), got {scheme}://.", code="unknown_choice"
+        ) from error
     except Exception as error:  # of a chain the first file is opened here
         with telling(url):
             raise error
@@ -213,17 +219,22 @@ def telling(url: str) -> Iterator[None]:
     except LimbeckError:
         raise
     except FileNotFoundError as error:
-        raise InputError.at(url, None, "there is no such file, folder or bucket: check the URL.") from error
+        raise InputError.at(
+            url, None, "there is no such file, folder or bucket: check the URL.", code="not_found"
+        ) from error
     except PermissionError as error:
         raise InputError.at(
-            url, None, f"no permission ({_reason(error)}): check the credentials in the environment and their rights."
+            url,
+            None,
+            f"no permission ({_reason(error)}): check the credentials in the environment and their rights.",
+            code="not_permitted",
         ) from error
     except Exception as error:  # each file system has a dozen exceptions of its own for it
         if "credential" in f"{type(error).__name__} {error}".lower():
             told = f"no credentials ({_reason(error)}): set them as the file system's package reads them."
         else:
             told = f"cannot be reached ({_reason(error)}): check the URL, the network and the endpoint."
-        raise InputError.at(url, None, told) from error
+        raise InputError.at(url, None, told, code="not_reachable") from error
 
 
 def _reason(error: BaseException) -> str:
@@ -281,9 +292,13 @@ def find(url: str) -> list[RemoteFile] | None:
             if entry["type"] == "file" and not hidden and not name.endswith("/"):
                 found.append(_file(system.unstrip_protocol(name), entry))
     if info is None and not found:
-        raise InputError.at(url, None, "no file matches this pattern: check it, and quote it in the shell.")
+        raise InputError.at(
+            url, None, "no file matches this pattern: check it, and quote it in the shell.", code="not_found"
+        )
     if not found:
-        raise InputError.at(url, None, "the folder must hold files that are not hidden, got none: give another.")
+        raise InputError.at(
+            url, None, "the folder must hold files that are not hidden, got none: give another.", code="empty"
+        )
     return [file for file in found if file is not None]
 
 
@@ -310,11 +325,13 @@ def copy_here(url: str, folder: Path) -> Path:
     place = folder / (PurePosixPath(path).name or "copy")
     names = names_in(url)
     if not names:
-        raise InputError.at(url, None, "there is no such file or folder: check the URL.")
+        raise InputError.at(url, None, "there is no such file or folder: check the URL.", code="not_found")
     for name in names:
         target = place / name if name else place
         if not target.resolve().is_relative_to(folder.resolve()):  # keys may hold ".."
-            raise InputError.at(url, None, f"a file in it must lie below it, got {name!r}: rename it.")
+            raise InputError.at(
+                url, None, f"a file in it must lie below it, got {name!r}: rename it.", code="outside_folder"
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         source = f"{path.rstrip('/')}/{name}" if name else path
         persist(url, lambda source=source, target=target: system.get_file(source, str(target)))  # type: ignore[misc]

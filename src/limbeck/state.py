@@ -44,7 +44,8 @@ def atomic(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     except OSError as error:
         raise LimbeckError(
-            f"{path}: could not be written ({error.strerror or error}): free space or choose another place."
+            f"{path}: could not be written ({error.strerror or error}): free space or choose another place.",
+            code="not_writable",
         ) from error
     finally:
         if temporary is not None:
@@ -103,20 +104,23 @@ def load(path: Path) -> tuple[State, dict[str, Any]]:
     try:
         file = open(path, "rb")  # noqa: SIM115 (numpy would leave a file that is no archive open)
     except OSError as error:
-        raise InputError(f"{path}: not a state file of limbeck ({error.strerror or error}).") from error
+        raise InputError(
+            f"{path}: not a state file of limbeck ({error.strerror or error}).", code="not_readable"
+        ) from error
     try:
         with file:
             header, arrays = _read(file)
     except Exception as error:  # bytes that anything may have happened to raise anything
-        raise DamagedFile(f"{path}: not a state file of limbeck ({error}).") from error
+        raise DamagedFile(f"{path}: not a state file of limbeck ({error}).", code="damaged") from error
     if header["format"] not in READABLE:
         read = " and ".join(map(str, READABLE))
         raise InputError(
-            f"{path}: state format {header['format']}, this limbeck reads {read}: run again with --existing=replace."
+            f"{path}: state format {header['format']}, this limbeck reads {read}: run again with --existing=replace.",
+            code="other_format",
         )
     about: dict[str, Any] = header["about"]
     if header["format"] > 1 and header.get("digest") != digest_of(arrays, json.dumps(about, sort_keys=True)):
-        raise DamagedFile(f"{path}: not as it was written, its checksum is another.")
+        raise DamagedFile(f"{path}: not as it was written, its checksum is another.", code="damaged")
     return arrays, about
 
 

@@ -107,8 +107,13 @@ def unpack(data: Bytes, offsets: Ints, path: str | Path = "state") -> list[str]:
     raw = data.tobytes()
     edges = offsets.tolist()
     if not edges or edges[0] != 0 or edges[-1] != len(raw) or (np.diff(offsets) < 0).any():
-        raise InputError(f"{path}: offsets must rise from 0 to the number of bytes ({len(raw)}): the file is damaged.")
+        raise InputError(
+            f"{path}: offsets must rise from 0 to the number of bytes ({len(raw)}): the file is damaged.",
+            code="damaged",
+        )
     try:
         return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(edges)]
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: words must be UTF-8, got {error.object[:40]!r}: the file is damaged.") from error
+        raise InputError(
+            f"{path}: words must be UTF-8, got {error.object[:40]!r}: the file is damaged.", code="not_utf8"
+        ) from error

@@ -44,12 +44,14 @@ class Accumulator(Protocol):
 def check_alike(mine: Accumulator, other: Accumulator) -> None:
     """Refuse a merge of unlike accumulators, naming both sides."""
     if type(mine) is not type(other):
-        raise LimbeckError(f"only accumulators of one kind merge; got {mine.name} and {other.name}.")
+        raise LimbeckError(f"only accumulators of one kind merge; got {mine.name} and {other.name}.", code="other_kind")
     ours, theirs = mine.settings(), other.settings()
     unlike = [name for name in ours if ours[name] != theirs.get(name)]
     if unlike:
         told = "; ".join(f"{name} is {ours[name]} on one side and {theirs.get(name)} on the other" for name in unlike)
-        raise LimbeckError(f"only accumulators with equal settings merge; for {mine.name}, {told}.")
+        raise LimbeckError(
+            f"only accumulators with equal settings merge; for {mine.name}, {told}.", code="other_settings"
+        )
 
 
 def check_shape(mine: Accumulator, batch: Encoded) -> None:
@@ -59,5 +61,7 @@ def check_shape(mine: Accumulator, batch: Encoded) -> None:
     if (layers, dim) != (settings["layers"], settings["dim"]):
         raise LimbeckError(
             f"{mine.name} was made for {settings['layers']} layers of {settings['dim']} dimensions; "
-            f"the batch has {layers} of {dim}."
+            f"the batch has {layers} of {dim}.",
+            code="wrong_shape",
+            parameter="x",
         )

@@ -140,9 +140,9 @@ def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings
     """Do what a command does, and speak as it was asked to; its exit status."""
     prepare_process()
     with recorded(terminal.json) as told, silenced(silent and not terminal.json), warnings_in_a_line():
-        status, error = _attempt(command, action, debug=terminal.debug)
+        status, fault = _attempt(command, action, debug=terminal.debug)
     if terminal.json:
-        facts = {"command": command, "status": status, **({"error": error} if error else {}), **told}
+        facts = {"command": command, "status": status, **fault, **told}
         try:
             print(as_json(facts), flush=True)
         except OSError as problem:
@@ -159,14 +159,14 @@ def _is_secret(word: str) -> bool:
 
 def _refused(typed: Sequence[str]) -> int:
     """Say that a password was typed; the words themselves stay unsaid."""
-    told, status = "", 0
+    status, fault = 0, {"error": ""}
     try:
         refuse_password(next(filter(_is_secret, typed)))
     except LimbeckError as error:
-        told, status = error.for_terminal(), error.exit_status
-    print(f"limbeck: {told}", file=sys.stderr)
+        status, fault = error.exit_status, _fault(error, error.for_terminal())
+    print(f"limbeck: {fault['error']}", file=sys.stderr)
     if "--json" in typed:
-        print(as_json({"command": typed[0], "status": status, "error": told}), flush=True)
+        print(as_json({"command": typed[0], "status": status, **fault}), flush=True)
     return status
 
 
@@ -175,26 +175,26 @@ def _writes(options: argparse.Namespace) -> bool:
     return not getattr(options, "dry_run", False)
 
 
-def _attempt(command: str, action: Callable[[], int], *, debug: bool) -> tuple[int, str]:
-    """The command's exit status, and what was wrong, which is told on standard error."""
+def _attempt(command: str, action: Callable[[], int], *, debug: bool) -> tuple[int, dict[str, str]]:
+    """The command's exit status, and for --json what was wrong, which is told on standard error."""
     try:
         with as_ctrl_c():
             refuse_torchrun(command)
             status = action()
             sys.stdout.flush()  # what cannot be printed should be found here, not when Python ends
-        return status, ""
+        return status, {}
     except KeyboardInterrupt:
         _complain("\nlimbeck: stopped.")
-        return 130, "stopped"
+        return 130, {"error": "stopped", "code": "stopped"}
     except BrokenPipeError:
         _give_up_printing()
-        return 1, ""
+        return 1, {}
     except LimbeckError as error:
         if debug:
             raise
         told = error.for_terminal() + _notes(error)
         _complain(f"limbeck: {told}")
-        return error.exit_status, told
+        return error.exit_status, _fault(error, told)
     except (OSError, MemoryError, RuntimeError) as error:
         if debug:
             raise
@@ -202,7 +202,13 @@ def _attempt(command: str, action: Callable[[], int], *, debug: bool) -> tuple[i
         _complain(f"limbeck: {told} (--debug shows where){_notes(error)}")
         if isinstance(error, OSError):
             _give_up_printing()
-        return 1, told + _notes(error)
+        return 1, {"error": told + _notes(error)}
+
+
+def _fault(error: LimbeckError, told: str) -> dict[str, str]:
+    """An error as --json has it."""
+    fault = {"error": told, "code": error.code, "parameter": error.parameter}
+    return {name: fact for name, fact in fault.items() if fact}
 
 
 def _complain(line: str) -> None:

@@ -150,7 +150,9 @@ def check_encoding(encoding: str) -> str:
         "".encode(encoding)  # hex, rot13 and their like are no encodings of text
     except LookupError as error:
         raise UsageError(
-            f"--encoding must be one that Python knows, got {encoding!r}: try utf-8, windows-1252 or latin-1."
+            f"--encoding must be one that Python knows, got {encoding!r}: try utf-8, windows-1252 or latin-1.",
+            code="unknown_choice",
+            parameter="encoding",
         ) from error
     return "utf-8-sig" if name == "utf-8" else name
 
@@ -162,20 +164,23 @@ def telling(name: str) -> Iterator[None]:
         yield
     except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
         message = f"cannot be opened ({error.strerror}): check the path and its rights."
-        raise InputError.at(name, None, message) from error
+        raise InputError.at(name, None, message, code="not_readable") from error
     except Expanding as error:
         raise InputError.at(
             name,
             None,
             f"a compressed file must not grow to more than {EXPANSION:,} times its size, this one does: "
             "decompress it yourself if that is right.",
+            code="too_large",
         ) from error
     except EOFError as error:
         raise InputError.at(
-            name, None, f"the compressed file is cut off ({error}): copy or download it again."
+            name, None, f"the compressed file is cut off ({error}): copy or download it again.", code="damaged"
         ) from error
     except DAMAGE as error:
-        raise InputError.at(name, None, f"the file is damaged ({error}): copy or download it again.") from error
+        raise InputError.at(
+            name, None, f"the file is damaged ({error}): copy or download it again.", code="damaged"
+        ) from error
 
 
 @contextmanager
@@ -221,7 +226,11 @@ def as_text(stream: IO[bytes], name: str, encoding: str, trail: Trail | None = N
         line = counting.line_of(error)
         got = error.object[error.start : error.start + 1].hex()
         raise InputError.at(
-            name, line, f"must be {encoding} text, got the byte 0x{got}: convert the file or give its --encoding."
+            name,
+            line,
+            f"must be {encoding} text, got the byte 0x{got}: convert the file or give its --encoding.",
+            code="not_utf8",
+            parameter="encoding",
         ) from error
     finally:
         text.detach()  # the bytes belong to the caller

@@ -56,7 +56,7 @@ class ConllU:
                 cells = line.split("\t")
                 if len(cells) != COLUMNS:
                     message = f"a word must have {COLUMNS} columns parted by tabs, got {len(cells)}: mend the line."
-                    raise InputError.at(document.source, number, message)
+                    raise InputError.at(document.source, number, message, code="malformed")
                 rows.append((number, cells))
             elif rows:
                 yield _sentence(rows, document, paragraph, index)
@@ -83,7 +83,10 @@ def _sentence(rows: list[tuple[int, list[str]]], document: RawDocument, paragrap
             position = int(name)
         except ValueError as error:
             raise InputError.at(
-                document.source, number, f"a word's number must be n, n-m or n.m, got {name!r}: mend the line."
+                document.source,
+                number,
+                f"a word's number must be n, n-m or n.m, got {name!r}: mend the line.",
+                code="malformed",
             ) from error
         at = len(words)
         words.append(form)

@@ -332,7 +332,13 @@ class Corpus:
 
     def _no_words(self) -> InputError:
         name = ", ".join(self.paths[:3]) or "the text given"
-        return InputError.at(name, None, f"must hold text, read as {self.format} it holds no words: check --format.")
+        return InputError.at(
+            name,
+            None,
+            f"must hold text, read as {self.format} it holds no words: check --format.",
+            code="no_words",
+            parameter="format",
+        )
 
     @property
     def fingerprint(self) -> str:

@@ -97,6 +97,7 @@ def whole_lines(stream: IO[str], source: str, first: int = 1) -> Iterator[tuple[
                 source,
                 number,
                 f"a line must have fewer than {MOST_CHARACTERS:,} characters: check --format, divide it.",
+                code="too_large",
             )
         yield number, line
         number += 1
@@ -106,7 +107,10 @@ def refuse_endless(size: int, source: str, line: int) -> None:
     """Refuse a document that must be read whole and has grown past all measure."""
     if size >= MOST_CHARACTERS:
         raise InputError.at(
-            source, line, f"a document must have fewer than {MOST_CHARACTERS:,} characters: check --format, divide it."
+            source,
+            line,
+            f"a document must have fewer than {MOST_CHARACTERS:,} characters: check --format, divide it.",
+            code="too_large",
         )
 
 

@@ -86,7 +86,9 @@ def detect(sources: Sequence[Source], settings: Settings, encoding: str) -> str:
         (one, first), (other, second) = list(named.items())[:2]
         raise InputError(
             f"A corpus must be in one format, got {first} ({one}) and {second} ({other}): "
-            "choose files by a glob, or give --format."
+            "choose files by a glob, or give --format.",
+            code="ambiguous",
+            parameter="format",
         )
     found = next(iter(named))
     if found != "text":
@@ -138,5 +140,7 @@ def by_look(text: str, name: str = "") -> str:
     if Path(name).suffix.lower() == ".csv":
         if "\t" in lines[0]:  # the STS Benchmark is named so
             return "tsv"
-        raise InputError.at(name, 1, "columns must be parted by tabulators, got a comma-separated file: convert it.")
+        raise InputError.at(
+            name, 1, "columns must be parted by tabulators, got a comma-separated file: convert it.", code="other_kind"
+        )
     return "prose"

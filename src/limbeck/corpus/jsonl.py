@@ -84,7 +84,7 @@ class JsonLines:
         wrong = [key for key in keys if not isinstance(item.get(key, 0), kinds)]
         if wrong and self.columns:
             told = f"must have {wrong[0]!r}, a text or a list of words, as --columns says, got {_keys(item)}"
-            raise InputError.at(source, number, told)
+            raise InputError.at(source, number, told, code="malformed", parameter="columns")
         return [(key, item[key]) for key in keys if item[key] is not None and (key != "text" or key not in wrong)]
 
     def parse(self, document: RawDocument) -> Iterable[Sentence]:
@@ -99,12 +99,14 @@ class JsonLines:
                 if null := [key for key in (*WORDS, "text") if key in item]:
                     got = "null" if item[null[0]] is None else type(item[null[0]]).__name__
                     told = f'"{null[0]}" must be {"a text" if null[0] == "text" else "a list of words"}, got {got}: '
-                    raise InputError.at(document.source, number, f"{told}mend or remove the line.")
+                    raise InputError.at(document.source, number, f"{told}mend or remove the line.", code="malformed")
                 raise InputError.at(
                     document.source,
                     number,
                     'must have "words" or "tokens" (a list) or "text" (a string), or --columns that name others, got '
                     + _keys(item),
+                    code="malformed",
+                    parameter="columns",
                 )
             for place, (key, found) in enumerate(parts):
                 if isinstance(found, str) and (self.columns or key == "text"):
@@ -132,14 +134,23 @@ def parse_object(line: str, source: str, number: int) -> dict[str, Any]:
         item = json.loads(line)
     except json.JSONDecodeError as error:
         raise InputError.at(
-            source, number, f"must be a JSON object, got broken JSON ({error.msg} at character {error.colno}): mend it."
+            source,
+            number,
+            f"must be a JSON object, got broken JSON ({error.msg} at character {error.colno}): mend it.",
+            code="malformed",
         ) from error
     except RecursionError as error:
-        raise InputError.at(source, number, "must be a JSON object, got one too deeply nested: mend it.") from error
+        raise InputError.at(
+            source, number, "must be a JSON object, got one too deeply nested: mend it.", code="malformed"
+        ) from error
     except ValueError as error:  # a number of thousands of digits
-        raise InputError.at(source, number, f"must be a JSON object, got broken JSON ({error}): mend it.") from error
+        raise InputError.at(
+            source, number, f"must be a JSON object, got broken JSON ({error}): mend it.", code="malformed"
+        ) from error
     if not isinstance(item, dict):
-        raise InputError.at(source, number, f"must be a JSON object, got {type(item).__name__}: one object a line.")
+        raise InputError.at(
+            source, number, f"must be a JSON object, got {type(item).__name__}: one object a line.", code="malformed"
+        )
     return item
 
 
@@ -150,7 +161,7 @@ def refuse_half_characters(item: Any, source: str, number: int) -> None:
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise InputError.at(
-            source, number, f"must be Unicode text, got {half!r}, half a character: mend it."
+            source, number, f"must be Unicode text, got {half!r}, half a character: mend it.", code="malformed"
         ) from error
 
 
@@ -186,7 +197,9 @@ def _checked(
     """Words, labels and glued words of an object, each of the right type and in range."""
     words = item[key]
     if not isinstance(words, list) or not all(isinstance(w, str) and w and not w.isspace() for w in words):
-        raise InputError.at(source, number, f'"{key}" must be a list of words that are not empty: mend the line.')
+        raise InputError.at(
+            source, number, f'"{key}" must be a list of words that are not empty: mend the line.', code="malformed"
+        )
     try:
         labels = _listed(item, words, key)
         by_index = item.get("labels") or {}
@@ -201,17 +214,21 @@ def _checked(
         if any(int(layers.get("span", "1")) < 1 for layers in labels.values()):
             raise ValueError("a span of no words")
     except UnequalLists as error:
-        raise InputError.at(source, number, f"{error}: mend the line.") from error
+        raise InputError.at(source, number, f"{error}: mend the line.", code="malformed") from error
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError.at(
             source,
             number,
             'labels must be {"word index": {"layer": "value"}}, glued a list of indices, a "label" needs its "index", '
             'a "span" is a number of words, and a value is text that is not empty or a number: mend the line.',
+            code="malformed",
         ) from error
     if wrong := [index for index in (*labels, *glued) if not 0 <= index < len(words)]:
         raise InputError.at(
-            source, number, f"word indices must be from 0 to {len(words) - 1}, got {wrong[0]}: mend the line."
+            source,
+            number,
+            f"word indices must be from 0 to {len(words) - 1}, got {wrong[0]}: mend the line.",
+            code="malformed",
         )
     return tuple(words), labels or NO_LABELS, glued
 

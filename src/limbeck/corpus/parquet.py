@@ -61,7 +61,9 @@ class Parquet:
                             yield row, (_line("text", cell),)
         except (errors.ArrowException, OSError, ValueError) as error:  # ValueError: what should be UTF-8 is not
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InputError.at(source, None, f"cannot be read as Parquet ({reason}): write the file again.") from error
+            raise InputError.at(
+                source, None, f"cannot be read as Parquet ({reason}): write the file again.", code="damaged"
+            ) from error
 
     def begins_row(self, row: int, before: int, lines: tuple[str, ...]) -> bool:
         """Whether a document begins with a row and not with the second of its cells; `before`: the last one's row."""
@@ -108,10 +110,16 @@ class Parquet:
             got = ", ".join(self.columns) or "none"
             raise UsageError(
                 f"{source}: --columns must name columns of strings or of lists of strings, got {got}; "
-                f"the file has {first_few(kinds) or 'no such column'}."
+                f"the file has {first_few(kinds) or 'no such column'}.",
+                code="incomplete",
+                parameter="columns",
             )
         if len({kinds[column] for column in columns}) > 1:
-            raise UsageError(f"{source}: --columns must be all texts or all lists of words: give one kind.")
+            raise UsageError(
+                f"{source}: --columns must be all texts or all lists of words: give one kind.",
+                code="exclusive",
+                parameter="columns",
+            )
         return columns, kinds[columns[0]] == "words"
 
 

@@ -43,7 +43,11 @@ class SemCor:
             match = ELEMENT.match(line)
             if not match:
                 raise InputError.at(
-                    document.source, number, f"must be one SGML element of SemCor, got {line[:40]!r}: give --format."
+                    document.source,
+                    number,
+                    f"must be one SGML element of SemCor, got {line[:40]!r}: give --format.",
+                    code="malformed",
+                    parameter="format",
                 )
             closing, element, attributes, content = match.groups()
             if element == "p" and not closing and index:

@@ -48,7 +48,8 @@ class Spool:
                 self.close()
                 raise InputError(
                     f"What is read from a pipe must first be kept in {self.path.parent}, got an error "
-                    f"({error.strerror}): free space there or set TMPDIR."
+                    f"({error.strerror}): free space there or set TMPDIR.",
+                    code="not_writable",
                 ) from error
 
     def close(self) -> None:
@@ -71,14 +72,22 @@ def is_read_once(path: str) -> bool:
 def find_sources(paths: Sequence[str | Path]) -> tuple[list[Source], list[Spool]]:
     """All files that the paths name, in order; folders and globs in the order of their names."""
     if not paths:
-        raise InputError("A corpus needs at least one path, got none: give a file, folder or glob, or -.")
+        raise InputError(
+            "A corpus needs at least one path, got none: give a file, folder or glob, or -.",
+            code="required",
+            parameter="corpus",
+        )
     sources: list[Source] = []
     spools: list[Spool] = []
     for path in map(str, paths):
         path = str(as_path(path))
         if path == "-":
             if sys.stdin is None:
-                raise InputError("-: a text is to be read from standard input, it is closed: give a file or a pipe.")
+                raise InputError(
+                    "-: a text is to be read from standard input, it is closed: give a file or a pipe.",
+                    code="not_readable",
+                    parameter="corpus",
+                )
             spools.append(Spool(sys.stdin.buffer))
             sources.append(_checked(Source(spools[-1].path, "standard input")))
         elif url := as_url(path):
@@ -103,16 +112,18 @@ def find_sources(paths: Sequence[str | Path]) -> tuple[list[Source], list[Spool]
         elif glob.has_magic(path):
             found = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
             if not found:
-                raise InputError.at(path, None, "no file matches this pattern: check it, and quote it in the shell.")
+                raise InputError.at(
+                    path, None, "no file matches this pattern: check it, and quote it in the shell.", code="not_found"
+                )
             sources += [Source(Path(p), p) for p in found]
         else:
-            raise InputError.at(path, None, "there is no such file or folder: check the path.")
+            raise InputError.at(path, None, "there is no such file or folder: check the path.", code="not_found")
     return sources, spools
 
 
 def _checked(source: Source) -> Source:
     if size_of(source.path) == 0:
-        raise InputError.at(source.name, None, "must hold text, got an empty file: give another.")
+        raise InputError.at(source.name, None, "must hold text, got an empty file: give another.", code="empty")
     return source
 
 
@@ -124,12 +135,16 @@ def _in_folder(folder: str) -> list[Source]:
         found += [os.path.join(at, name) for name in files if not name.startswith(".")]
     sources = [Source(Path(p), p) for p in sorted(found) if os.path.isfile(p)]
     if not sources:
-        raise InputError.at(folder, None, "the folder must hold files that are not hidden, got none: give another.")
+        raise InputError.at(
+            folder, None, "the folder must hold files that are not hidden, got none: give another.", code="empty"
+        )
     return sources
 
 
 def _unreadable(error: OSError) -> None:
-    raise InputError.at(str(error.filename), None, f"cannot be listed ({error.strerror}): check its rights.") from error
+    raise InputError.at(
+        str(error.filename), None, f"cannot be listed ({error.strerror}): check its rights.", code="not_readable"
+    ) from error
 
 
 def _in_archive(path: str) -> Source | None:
@@ -205,7 +220,10 @@ def texts_in(
                     continue
                 if member.issparse():  # a few bytes that say that they are as many zeros as they like
                     raise InputError.at(
-                        f"{source.path}/{member.name}", None, "a sparse file in an archive is not read: unpack it."
+                        f"{source.path}/{member.name}",
+                        None,
+                        "a sparse file in an archive is not read: unpack it.",
+                        code="unsupported",
                     )
                 file = archive.extractfile(member)
                 if file is None:
@@ -215,7 +233,9 @@ def texts_in(
                 with file, as_text(file, name, encoding) as text:
                     yield name, text
         if not found:
-            raise InputError.at(source.name, None, "the archive holds no such file: list it with tar -t.")
+            raise InputError.at(
+                source.name, None, "the archive holds no such file: list it with tar -t.", code="not_found"
+            )
 
 
 def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

@@ -45,6 +45,8 @@ class Table:
                     source,
                     row,
                     f"the row must have column {max(numbers) + 1}, got {len(cells)}: mend the row or change --columns.",
+                    code="malformed",
+                    parameter="columns",
                 )
             yield row, tuple([cells[number] for number in numbers])
 
@@ -75,7 +77,11 @@ class Table:
         if not self.columns or not all(column.isdecimal() for column in self.columns):
             return None
         if any(int(column) == 0 for column in self.columns):
-            raise UsageError("--columns counts from 1, got 0: give the number of the column, or its name.")
+            raise UsageError(
+                "--columns counts from 1, got 0: give the number of the column, or its name.",
+                code="out_of_range",
+                parameter="columns",
+            )
         return [int(column) - 1 for column in self.columns]
 
     def _find(self, header: list[str], source: str) -> list[int]:
@@ -86,11 +92,17 @@ class Table:
             shown = ", ".join(repr(name[:30]) for name in names[:8])
             raise UsageError(
                 f"{source}: of {len(names)} columns those that hold text must be named, got none "
-                f"(the first row is {shown}): give --columns, numbers from 1 or names in the first row."
+                f"(the first row is {shown}): give --columns, numbers from 1 or names in the first row.",
+                code="required",
+                parameter="columns",
             )
         for column in self.columns:
             if column not in names:
                 near = difflib.get_close_matches(column, names, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names[:12])}."
-                raise UsageError(f"{source}:1: the first row must name the column {column!r}; {hint}")
+                raise UsageError(
+                    f"{source}:1: the first row must name the column {column!r}; {hint}",
+                    code="incomplete",
+                    parameter="columns",
+                )
         return [names.index(column) for column in self.columns]

@@ -42,7 +42,9 @@ def observe(x: Any, *, words: Any = None, contexts: Any = None, sentences: Any =
     if flat:
         vectors = vectors.unsqueeze(0)
     if vectors.ndim != 3 or vectors.shape[2] == 0:
-        raise LimbeckError(f"x must be (n, d) or (layers, n, d); got {tuple(np.shape(x))}.")
+        raise LimbeckError(
+            f"x must be (n, d) or (layers, n, d); got {tuple(np.shape(x))}.", code="wrong_shape", parameter="x"
+        )
     n = vectors.shape[1]
     rows = np.arange(n)
     names, word_ids = _labels(words, n, "words")
@@ -78,9 +80,17 @@ def _labels(labels: Any, n: int, name: str) -> tuple[list[str], NDArray[np.int64
     if labels is None:
         return [], np.arange(n)
     if has_mask(labels):
-        raise LimbeckError(f"{name} must hold a label for each row of x; got masked ones: leave these rows out.")
+        raise LimbeckError(
+            f"{name} must hold a label for each row of x; got masked ones: leave these rows out.",
+            code="wrong_type",
+            parameter=name,
+        )
     array = labels.detach().cpu().numpy() if isinstance(labels, torch.Tensor) else np.asarray(labels)
     if array.shape != (n,):
-        raise LimbeckError(f"{name} must hold one label for each of the {n} rows of x; got shape {array.shape}.")
+        raise LimbeckError(
+            f"{name} must hold one label for each of the {n} rows of x; got shape {array.shape}.",
+            code="wrong_shape",
+            parameter=name,
+        )
     distinct, ids = np.unique(array, return_inverse=True)
     return [str(label) for label in distinct], ids.astype(np.int64)

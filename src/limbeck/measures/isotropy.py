@@ -62,7 +62,9 @@ def _checked_basis(basis: Any, layers: int, d: int) -> torch.Tensor:
         return given.expand(layers, d, d)
     if given.shape != (layers, d, d):
         raise LimbeckError(
-            f"basis must be ({d}, {d}) or ({layers}, {d}, {d}), eigenvectors in columns; got {tuple(given.shape)}."
+            f"basis must be ({d}, {d}) or ({layers}, {d}, {d}), eigenvectors in columns; got {tuple(given.shape)}.",
+            code="wrong_shape",
+            parameter="basis",
         )
     return given
 

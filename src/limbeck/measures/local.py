@@ -55,7 +55,7 @@ def local_isotropy(
     """
     for name, number in (("clusters", clusters), ("seeds", seeds), ("iterations", iterations)):
         if number < 1:
-            raise LimbeckError(f"{name} must be at least 1; got {number}.")
+            raise LimbeckError(f"{name} must be at least 1; got {number}.", code="out_of_range", parameter=name)
     choose(init, STARTS, what="init")
     seen = observe(x)
     found = np.empty((len(seen.batch.vectors), seeds if clusters > 1 else 1, 3))  # (layers, seeds, values)

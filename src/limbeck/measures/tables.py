@@ -209,10 +209,18 @@ def checked(w: Any) -> NDArray[Any]:
     """The table, if it is one: (rows, d), at least one of each, finite numbers."""
     table = real_array(w, what="A table")
     if table.ndim != 2 or not table.size:
-        raise LimbeckError(f"A table must be (rows, d) with at least one row; got shape {table.shape}.")
+        raise LimbeckError(
+            f"A table must be (rows, d) with at least one row; got shape {table.shape}.",
+            code="wrong_shape",
+            parameter="table",
+        )
     for start in range(0, len(table), ROWS_AT_ONCE):
         if not np.isfinite(table[start : start + ROWS_AT_ONCE]).all():
-            raise LimbeckError("A table must hold finite numbers; got NaN or infinity: mend or remove such rows.")
+            raise LimbeckError(
+                "A table must hold finite numbers; got NaN or infinity: mend or remove such rows.",
+                code="not_finite",
+                parameter="table",
+            )
     return table
 
 

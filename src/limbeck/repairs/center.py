@@ -74,7 +74,11 @@ class ScaledCenter(Center):
     def fit_from(self, units: Any, *, layer: int = 0) -> Self:
         """Fit on what a pass has summed up: one layer of `accumulators.UnitSums`."""
         if not isinstance(units, UnitSums):
-            raise LimbeckError(f"ScaledCenter.fit_from takes accumulators.UnitSums; got {type(units).__name__}.")
+            raise LimbeckError(
+                f"ScaledCenter.fit_from takes accumulators.UnitSums; got {type(units).__name__}.",
+                code="wrong_type",
+                parameter="units",
+            )
         check_layer(layer, units.layers, n=int(units.n.sum()))
         sums = Sums(units.dim, self.form)
         sums.rows, sums.weight = int(units.n.sum()), float(units.n.sum())

@@ -75,7 +75,11 @@ class ClusterRemoval(Repair):
         if self._given:
             shape = tuple(np.shape(self.init))
             if shape != (self.clusters, dim):
-                raise LimbeckError(f"init must hold {self.clusters} centers of {dim} dimensions; got shape {shape}.")
+                raise LimbeckError(
+                    f"init must hold {self.clusters} centers of {dim} dimensions; got shape {shape}.",
+                    code="wrong_shape",
+                    parameter="init",
+                )
         else:
             choose(self.init, STARTS, what="init")
 
@@ -105,7 +109,11 @@ class ClusterRemoval(Repair):
             given = real_array(self.init, what="init")
             centers = torch.from_numpy(given.astype(np.float64)).to(x.device)
             if not bool(centers.isfinite().all()):
-                raise LimbeckError("init must hold finite centers; it has NaN or infinity: give others.")
+                raise LimbeckError(
+                    "init must hold finite centers; it has NaN or infinity: give others.",
+                    code="not_finite",
+                    parameter="init",
+                )
             return centers
         generator = generator_for(self.seed, "clusters")
         return starting_centers(x, self.clusters, generator, spread=self.init == "k-means++", weights=weights)

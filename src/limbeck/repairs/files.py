@@ -102,7 +102,9 @@ def load(path: str | Path) -> Any:
         steps = [(told["name"], _restored(told, number, arrays)) for number, told in enumerate(about["steps"])]
         return Pipeline(steps) if about["chain"] else steps[0][1]
     except LimbeckError as error:
-        raise error if isinstance(error, InputError) else InputError(f"{path}: {error}") from error
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: {error}", code=error.code, parameter=error.parameter) from error
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as error:
         raise _damaged(path, error) from error
 
@@ -120,13 +122,21 @@ def _read(path: Path, *, arrays: bool = True) -> tuple[State, dict[str, Any]]:
             metadata = file.metadata() or {}
             found = {name: file.get_tensor(name) for name in file.keys()} if arrays else {}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: a safetensors file is needed, and this cannot be read as one ({error}).") from error
+        raise InputError(
+            f"{path}: a safetensors file is needed, and this cannot be read as one ({error}).", code="other_kind"
+        ) from error
     if KEY not in metadata:
-        raise InputError(f"{path}: a file of a fitted repair is needed; this safetensors file holds something else.")
+        raise InputError(
+            f"{path}: a file of a fitted repair is needed; this safetensors file holds something else.",
+            code="other_kind",
+        )
     try:
         about: dict[str, Any] = json.loads(metadata[KEY])
         if about["format"] != FORMAT:
-            raise InputError(f"{path}: repair format {about['format']}, this limbeck reads {FORMAT}: fit it again.")
+            raise InputError(
+                f"{path}: repair format {about['format']}, this limbeck reads {FORMAT}: fit it again.",
+                code="other_format",
+            )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise _damaged(path, error) from error
     return found, about
@@ -134,7 +144,7 @@ def _read(path: Path, *, arrays: bool = True) -> tuple[State, dict[str, Any]]:
 
 def _damaged(path: Path, error: Exception) -> InputError:
     told = str(error).partition("\n")[0]
-    return InputError(f"{path}: the file is damaged, its parts do not fit together ({told}).")
+    return InputError(f"{path}: the file is damaged, its parts do not fit together ({told}).", code="damaged")
 
 
 def _restored(told: dict[str, Any], number: int, arrays: State) -> Repair:

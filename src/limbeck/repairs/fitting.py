@@ -119,7 +119,9 @@ class _Pass:
         for accumulator in self.seen:
             if type(accumulator) is type(empty):
                 if (accumulator.layers, accumulator.dim) != (empty.layers, empty.dim):  # type: ignore[attr-defined]
-                    raise LimbeckError("what was seen must be of the source's own layers and dimensions.")
+                    raise LimbeckError(
+                        "what was seen must be of the source's own layers and dimensions.", code="wrong_shape"
+                    )
                 return accumulator
         return run_pass(self.source, [empty], plan=self.plan, **self.how).accumulators[0]
 
@@ -182,7 +184,15 @@ def _steps(repair: Any) -> list[tuple[str, Any]]:
     steps = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
     for _, step in steps:
         if not isinstance(step, Repair):
-            raise LimbeckError(f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.")
+            raise LimbeckError(
+                f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.",
+                code="wrong_type",
+                parameter="repair",
+            )
     if not steps:
-        raise LimbeckError("a repair or a Pipeline of repairs is needed; got a Pipeline without steps.")
+        raise LimbeckError(
+            "a repair or a Pipeline of repairs is needed; got a Pipeline without steps.",
+            code="empty",
+            parameter="repair",
+        )
     return steps

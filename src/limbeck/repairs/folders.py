@@ -36,13 +36,18 @@ def load_repairs(path: str | Path, *, model: str | None = None, model_fingerprin
     if not files:
         raise InputError(
             f"{path}: a fitted repair is needed, or the folder of a run of `limbeck repair`; nothing of the kind is "
-            "there: check the path."
+            "there: check the path.",
+            code="not_found",
         )
     found = {}
     for file in files:
         layer = _check_model(file, model, model_fingerprint).get("layer")
         if layer is None:
-            raise InputError(f"{file}: it does not say of which layer it is: name the file itself, for all layers.")
+            raise InputError(
+                f"{file}: it does not say of which layer it is: name the file itself, for all layers.",
+                code="ambiguous",
+                parameter="layer",
+            )
         found[str(layer)] = load(file)
     return found
 
@@ -67,10 +72,13 @@ def _check_model(file: Path, model: str | None, fingerprint: object) -> dict[str
             other = "another model of that name" if about.get("model") == model else model
             raise InputError(
                 f"{file}: a repair is of the model it was fitted on, {about.get('model')}; got {other}: fit one on its "
-                "vectors."
+                "vectors.",
+                code="other_model",
             )
     elif model is not None and about.get("model", model) != model:
         raise InputError(
-            f"{file}: a repair is of the model it was fitted on, {about['model']}; got {model}: fit one on its vectors."
+            f"{file}: a repair is of the model it was fitted on, {about['model']}; got {model}: fit one on its "
+            "vectors.",
+            code="other_model",
         )
     return about

@@ -56,9 +56,17 @@ def _parse_step(text: str, seed: int, option: str) -> Repair:
     for part in filter(None, given.split(",")):
         name, equals, value = part.partition("=")
         if not known:
-            raise UsageError(f"{option} {method} takes no parameters; got {part!r}: leave it out.")
+            raise UsageError(
+                f"{option} {method} takes no parameters; got {part!r}: leave it out.",
+                code="unknown_parameter",
+                parameter="repair",
+            )
         if not equals:
-            raise UsageError(f"{option} must be like cluster:clusters=27,components=12; got {text!r}.")
+            raise UsageError(
+                f"{option} must be like cluster:clusters=27,components=12; got {text!r}.",
+                code="malformed",
+                parameter="repair",
+            )
         choose(name, known, what=f"a parameter of {method}")
         try:
             params[name] = ast.literal_eval(value)
@@ -67,7 +75,7 @@ def _parse_step(text: str, seed: int, option: str) -> Repair:
     try:
         kind(**params).begin(1)  # where it looks at its parameters: better now than after a model was loaded
     except LimbeckError as error:
-        raise UsageError(f"{option} {text}: {error}") from error
+        raise UsageError(f"{option} {text}: {error}", code=error.code, parameter="repair") from error
     return kind(**params)
 
 

@@ -20,7 +20,9 @@ try:
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ModuleNotFoundError as error:
-    raise MissingExtra('Repair needs scikit-learn, which is not installed: pip install "limbeck[repair]".') from error
+    raise MissingExtra(
+        'Repair needs scikit-learn, which is not installed: pip install "limbeck[repair]".', code="not_installed"
+    ) from error
 
 Learned = dict[str, torch.Tensor]
 SAFE = (1e-12, 1e15)  #: largest values whose squares, summed over many rows, float32 can hold to all its digits
@@ -90,7 +92,8 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         if first and self.__sklearn_is_fitted__():
             raise LimbeckError(
                 f"a {type(self).__name__} from a file holds what it learned but not its sums, so it cannot take in "
-                "more rows: fit a new one."
+                "more rows: fit a new one.",
+                code="not_resumable",
             )
         x, weights = self._rows_and_weights(X, sample_weight, first=first)
         if first:
@@ -269,7 +272,11 @@ def chain_of(repair: Any) -> list[tuple[str, Repair]]:
     kept = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
     for _, step in kept:
         if not isinstance(step, Repair):
-            raise UsageError(f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.")
+            raise UsageError(
+                f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.",
+                code="wrong_type",
+                parameter="repair",
+            )
     return kept
 
 
@@ -278,7 +285,9 @@ def check_below(components: int, dim: int) -> int:
     if components >= dim > 1:
         raise LimbeckError(
             f"components must be fewer than the {dim} dimensions of the vectors, got {components}: nothing but "
-            "rounding would be left of them, remove fewer."
+            "rounding would be left of them, remove fewer.",
+            code="out_of_range",
+            parameter="components",
         )
     return min(components, dim)
 
@@ -286,5 +295,7 @@ def check_below(components: int, dim: int) -> int:
 def check_whole(name: str, value: Any, *, least: int) -> int:
     """A parameter that must be a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise LimbeckError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        raise LimbeckError(
+            f"{name} must be a whole number of at least {least}; got {value!r}.", code="out_of_range", parameter=name
+        )
     return int(value)

@@ -49,13 +49,17 @@ class RepairModule(Module):  # type: ignore[misc]
         """Features with those of `on` repaired."""
         if self.on not in features:
             order = "between Transformer and Pooling" if self.on == "token_embeddings" else "after Pooling"
-            raise UsageError(f"A repair of {self.on} must stand {order}, got {', '.join(features)}: put it there.")
+            raise UsageError(
+                f"A repair of {self.on} must stand {order}, got {', '.join(features)}: put it there.",
+                code="out_of_order",
+            )
         x: torch.Tensor = features[self.on]
         wanted = self.get_embedding_dimension()
         if x.shape[-1] != wanted:
             raise UsageError(
                 f"A repair must be of the vectors' own space, got one for {wanted} dimensions and vectors of "
-                f"{x.shape[-1]}: give the one that was fitted on this model's."
+                f"{x.shape[-1]}: give the one that was fitted on this model's.",
+                code="other_dimensions",
             )
         features[self.on] = self._applied[0].to(x.device)(x)
         return features
@@ -77,5 +81,8 @@ class RepairModule(Module):  # type: ignore[misc]
         config = cls.load_config(model_name_or_path, **where)
         file = cls.load_file_path(model_name_or_path, filename=FILE, **where)
         if file is None:
-            raise InputError(f"{model_name_or_path}: the repair {subfolder}/{FILE} is needed, got none: save it again.")
+            raise InputError(
+                f"{model_name_or_path}: the repair {subfolder}/{FILE} is needed, got none: save it again.",
+                code="not_found",
+            )
         return cls(load(file), **config)

@@ -122,7 +122,9 @@ def repairs_by_layer(repairs: Any, source: Source) -> dict[str, Any]:
         if missing:
             raise InputError(
                 f"every layer needs a repair; they were fitted for {', '.join(repairs) or 'none'}, not for "
-                f"{', '.join(missing)} of {source.name}: choose --layers among those, or fit the others too."
+                f"{', '.join(missing)} of {source.name}: choose --layers among those, or fit the others too.",
+                code="incomplete",
+                parameter="layers",
             )
         found = {layer: repairs[layer] for layer in source.layers}
     else:
@@ -132,6 +134,7 @@ def repairs_by_layer(repairs: Any, source: Source) -> dict[str, Any]:
             if step.n_features_in_ != source.dim:
                 raise InputError(
                     f"a repair is of the vectors it was fitted on; that of layer {layer} was fitted on "
-                    f"{step.n_features_in_} dimensions and {source.name} has {source.dim}: fit one on its vectors."
+                    f"{step.n_features_in_} dimensions and {source.name} has {source.dim}: fit one on its vectors.",
+                    code="other_dimensions",
                 )
     return found

@@ -17,9 +17,13 @@ Form = Literal["mean", "diagonal", "full"]
 def check_layer(layer: int, layers: int, *, n: int) -> None:
     """Refuse what no repair can be fitted on: no vectors, or a layer that is not there."""
     if not n:
-        raise LimbeckError("fit_from needs the sums of at least one vector; these are empty: fill them by a pass.")
+        raise LimbeckError(
+            "fit_from needs the sums of at least one vector; these are empty: fill them by a pass.", code="empty"
+        )
     if not -layers <= layer < layers:
-        raise LimbeckError(f"layer must be one of the {layers} that were summed; got {layer}.")
+        raise LimbeckError(
+            f"layer must be one of the {layers} that were summed; got {layer}.", code="out_of_range", parameter="layer"
+        )
 
 
 class Sums:
@@ -42,7 +46,11 @@ class Sums:
     def of_moments(cls, moments: Any, layer: int, form: Form) -> Self:
         """What a pass has summed up in `accumulators.Moments` for one layer."""
         if not isinstance(moments, Moments):
-            raise LimbeckError(f"fit_from takes accumulators.Moments; got {type(moments).__name__}.")
+            raise LimbeckError(
+                f"fit_from takes accumulators.Moments; got {type(moments).__name__}.",
+                code="wrong_type",
+                parameter="moments",
+            )
         check_layer(layer, moments.layers, n=moments.n)
         made = cls(moments.dim, form)
         made.rows, made.weight = moments.n, float(moments.n)

@@ -46,11 +46,15 @@ def draw_epochs(columns: Columns, out: Path) -> list[Path]:
     Equal tables give equal files.
     """
     if not len(columns.get("task", ())):
-        raise LimbeckError("Figures by epoch need a table of scores by epoch; this one is empty: classify something.")
+        raise LimbeckError(
+            "Figures by epoch need a table of scores by epoch; this one is empty: classify something.", code="empty"
+        )
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LimbeckError(f"{out}: figures need a folder to lie in; {error.strerror}: choose another one.") from error
+        raise LimbeckError(
+            f"{out}: figures need a folder to lie in; {error.strerror}: choose another one.", code="not_writable"
+        ) from error
     written = []
     with styled():
         for name, (column, title, about) in FIGURES.items():

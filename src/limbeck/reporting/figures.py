@@ -38,7 +38,9 @@ def draw(folders: Sequence[Path], out: Path) -> list[Path]:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LimbeckError(f"{out}: figures need a folder to lie in; {error.strerror}: choose another one.") from error
+        raise LimbeckError(
+            f"{out}: figures need a folder to lie in; {error.strerror}: choose another one.", code="not_writable"
+        ) from error
     written = []
     with styled():
         for name, figure_of in FIGURES.items():

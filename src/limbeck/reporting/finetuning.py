@@ -26,7 +26,7 @@ SMOOTH = 20  #: steps that the heavy line of losses is a mean of
 def draw_finetuning(steps: Columns, dev: Columns, out: Path, *, name: str, metric: str, best: int) -> list[Path]:
     """Draw `out`/training.png and .svg of the tables steps.csv and dev.csv; `name` says whose they are."""
     if not len(steps.get("step", ())) or not len(dev.get("step", ())):
-        raise LimbeckError("Curves of training need tables of steps; these are empty: train something.")
+        raise LimbeckError("Curves of training need tables of steps; these are empty: train something.", code="empty")
     out.mkdir(parents=True, exist_ok=True)
     with styled():
         figure = finetuning_figure(steps, dev, name=name, metric=metric, best=best)
@@ -75,7 +75,7 @@ def draw_attention(tables: Mapping[str, Columns], out: Path, *, about: str = "")
     """Draw `out`/attention.png and .svg: a heat map for each table attention.csv, {title of the panel: columns}."""
     if not tables or not all(len(table.get("layer", ())) for table in tables.values()):
         raise LimbeckError(
-            "A heat map of attention needs a table of layers and heads; it is empty: compare two models."
+            "A heat map of attention needs a table of layers and heads; it is empty: compare two models.", code="empty"
         )
     out.mkdir(parents=True, exist_ok=True)
     with styled():

@@ -69,7 +69,7 @@ class Run:
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """The runs, under names that differ: equal ones are followed by their folder's name, and by a number if need be."""
     if not folders:
-        raise UsageError("At least one run folder must be given; got none.")
+        raise UsageError("At least one run folder must be given; got none.", code="required", parameter="runs")
     runs = [read_run(Path(folder)) for folder in folders]
     same = Counter(run.name for run in runs)
     names = [run.name if same[run.name] == 1 else f"{run.name} ({run.folder.resolve().name})" for run in runs]
@@ -116,7 +116,9 @@ def _read_account(path: Path) -> tuple[str, int]:
     account = read_record(path)
     missing = [name for name in ("name", "dim") if name not in account]
     if missing:
-        raise InputError(f"{path}: must have name and dim; {' and '.join(missing)} missing: {AGAIN}.")
+        raise InputError(
+            f"{path}: must have name and dim; {' and '.join(missing)} missing: {AGAIN}.", code="incomplete"
+        )
     return " ".join(account["name"].split()) or path.parent.name, int(account["dim"])
 
 
@@ -124,10 +126,12 @@ def _read_layers(path: Path) -> tuple[tuple[str, ...], dict[str, dict[str, Float
     table = _csv(path, ("layer", "measure", *COLUMNS))
     layers = tuple(dict.fromkeys(table["layer"]))
     if not layers:
-        raise InputError(f"{path}: must have at least one layer; it has no rows: {AGAIN}.")
+        raise InputError(f"{path}: must have at least one layer; it has no rows: {AGAIN}.", code="empty")
     missing = [measure for measure in MEASURES if measure not in table["measure"]]
     if missing:
-        raise InputError(f"{path}: must have every measure that is drawn; {', '.join(missing)} missing: {AGAIN}.")
+        raise InputError(
+            f"{path}: must have every measure that is drawn; {', '.join(missing)} missing: {AGAIN}.", code="incomplete"
+        )
     measures = {measure: {column: np.full(len(layers), np.nan) for column in COLUMNS} for measure in MEASURES}
     numbers = {column: _numbers(path, column, table[column]) for column in COLUMNS}
     for row, (layer, measure) in enumerate(zip(table["layer"], table["measure"], strict=True)):
@@ -158,7 +162,7 @@ def read_by_layer(path: Path, index: str, column: str, layers: Sequence[str]) ->
             raise ValueError("there are none")
     except (OSError, KeyError, ValueError) as error:
         wanted = f"equally many numbers {column!r} for each layer of layers.csv"
-        raise InputError(f"{path}: must have {wanted}; {_reason(error)}: {AGAIN}.") from error
+        raise InputError(f"{path}: must have {wanted}; {_reason(error)}: {AGAIN}.", code="incomplete") from error
     return np.where(np.isfinite(found), found, np.nan)
 
 
@@ -168,10 +172,15 @@ def _csv(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
     except OSError as error:
         raise _unreadable(path, error) from error
     except (IndexError, ValueError) as error:  # no header, a row cut short, not UTF-8
-        raise InputError(f"{path}: must be a whole CSV table; it is empty or cut short: {AGAIN}.") from error
+        raise InputError(
+            f"{path}: must be a whole CSV table; it is empty or cut short: {AGAIN}.", code="damaged"
+        ) from error
     missing = [column for column in columns if column not in table]
     if missing:
-        raise InputError(f"{path}: must have the columns {', '.join(columns)}; {', '.join(missing)} missing: {AGAIN}.")
+        raise InputError(
+            f"{path}: must have the columns {', '.join(columns)}; {', '.join(missing)} missing: {AGAIN}.",
+            code="incomplete",
+        )
     return table
 
 
@@ -180,13 +189,15 @@ def _numbers(path: Path, column: str, cells: Sequence[str]) -> Floats:
     try:
         values = np.array([float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
     except ValueError as error:
-        raise InputError(f"{path}: column {column!r} must hold numbers; {error}: {AGAIN}.") from error
+        raise InputError(f"{path}: column {column!r} must hold numbers; {error}: {AGAIN}.", code="malformed") from error
     return np.where(np.isfinite(values), values, np.nan)
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:
     reason = error.strerror or "no such file"
-    return InputError(f"{path}: a run folder must have this file; {reason}: give the folder of a finished run.")
+    return InputError(
+        f"{path}: a run folder must have this file; {reason}: give the folder of a finished run.", code="not_readable"
+    )
 
 
 def _reason(error: Any) -> str:

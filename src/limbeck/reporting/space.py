@@ -63,7 +63,9 @@ def read_spaces(folder: Path) -> Spaces:
             numbers = {name: float(cells[row] or "nan") for name, cells in facts.items() if name not in FACT_KEYS}
             found[key] = Space({name: column[here] for name, column in places.items()}, numbers)
     except (OSError, KeyError, ValueError, IndexError) as error:
-        raise InputError(f"{folder}: space.parquet and space.csv must fit together; {error}: {AGAIN}.") from error
+        raise InputError(
+            f"{folder}: space.parquet and space.csv must fit together; {error}: {AGAIN}.", code="unequal_lengths"
+        ) from error
     return found
 
 

@@ -22,7 +22,7 @@ DOTTED = 40  #: points up to which each is marked
 def draw_training(columns: Mapping[str, Sequence[Any]], out: Path, *, name: str) -> list[Path]:
     """Draw `out`/losses.png and .svg of the table losses.csv, read or as it was made; `name` says whose it is."""
     if not len(columns.get("loss", ())):
-        raise LimbeckError("A loss curve needs a table of losses; this one is empty: train something.")
+        raise LimbeckError("A loss curve needs a table of losses; this one is empty: train something.", code="empty")
     out.mkdir(parents=True, exist_ok=True)
     with styled():
         figure = training_figure(columns, name=name)

@@ -30,7 +30,8 @@ def read_npz(path: Path, *, limit: int | None = None) -> Table:
     names = member_names(path)
     if not names:
         raise InputError(
-            f"{path}: a zip of arrays (npz) is needed, this one holds none: unpack it and give a file in it."
+            f"{path}: a zip of arrays (npz) is needed, this one holds none: unpack it and give a file in it.",
+            code="other_kind",
         )
     matrix: Rows = map_member(path, first_of(names, MATRIX_NAMES, path))
     words = read_member(path, first_of(names, WORDS_NAMES, path))
@@ -110,12 +111,14 @@ class ScaledRows:
     def __init__(self, rows: Rows, scales: NDArray[Any], path: Path) -> None:
         if scales.shape != rows.shape[:1]:
             raise InputError(
-                f"{path}: one scale a row is needed, got {scales.shape} for {rows.shape}: get the whole file."
+                f"{path}: one scale a row is needed, got {scales.shape} for {rows.shape}: get the whole file.",
+                code="unequal_lengths",
             )
         if scales.dtype.kind not in "fiu" or not np.isfinite(scales).all():
             raise InputError(
                 f"{path}: scales of rows must be finite numbers, got {scales.dtype} or NaN or infinity among them: "
-                "get the whole file."
+                "get the whole file.",
+                code="not_finite",
             )
         self._rows, self._scales, self.shape = rows, scales.astype(np.float32), rows.shape
 
@@ -141,7 +144,9 @@ def vocabulary_beside(path: Path) -> list[str]:
     raise InputError(
         f"{path}: word vectors need words, there is no vocabulary beside the array: put one word a line, one for each "
         f"row, into {names[2]}, or save both with numpy.savez(NAME, words=words, vectors=array). Looked for "
-        f"{', '.join(names)}."
+        f"{', '.join(names)}.",
+        code="incomplete",
+        parameter="words",
     )
 
 
@@ -153,7 +158,8 @@ def in_order(vocabulary: Any, path: Path) -> list[str]:
     tokens = {number: token for token, number in ids.items()}
     if sorted(tokens) != list(range(len(tokens))):
         raise InputError(
-            f"{path}: ids must run from 0 without gaps, got {len(tokens)} ids up to {max(tokens, default=0)}."
+            f"{path}: ids must run from 0 without gaps, got {len(tokens)} ids up to {max(tokens, default=0)}.",
+            code="malformed",
         )
     return [tokens[number] for number in range(len(tokens))]
 
@@ -174,18 +180,21 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, RecursionError, ValueError) as error:
-        raise InputError(f"{path}: must be a JSON file ({error}): get it again.") from error
+        raise InputError(f"{path}: must be a JSON file ({error}): get it again.", code="malformed") from error
 
 
 def neighbor(name: Any, path: Path) -> Path:
     """The file that another file names: it must lie beside it, wherever else its name or a link might point."""
     if not isinstance(name, str) or name in ("", "..") or Path(name).name != name:
         raise InputError(
-            f"{path}: a file that it names must lie beside it, got {str(name)[:80]!r}: the file is damaged."
+            f"{path}: a file that it names must lie beside it, got {str(name)[:80]!r}: the file is damaged.",
+            code="outside_folder",
         )
     found = path.with_name(name)
     if leads_out(found):
-        raise InputError(f"{path}: it names {name}, a link that leads out of its folder: copy the file there.")
+        raise InputError(
+            f"{path}: it names {name}, a link that leads out of its folder: copy the file there.", code="outside_folder"
+        )
     return found
 
 
@@ -221,14 +230,19 @@ def opened(path: Path, framework: str) -> Any:
     try:
         return safetensors.safe_open(str(path), framework=framework)
     except (OSError, safetensors.SafetensorError) as error:
-        raise InputError(f"{path}: cannot be read as safetensors ({error}): get the whole file.") from error
+        raise InputError(
+            f"{path}: cannot be read as safetensors ({error}): get the whole file.", code="damaged"
+        ) from error
 
 
 def first_of(names: Sequence[str], wanted: Sequence[str], path: Path) -> str:
     for name in wanted:
         if name in names:
             return name
-    raise InputError(f"{path}: one of {', '.join(wanted)} is needed, got {', '.join(names) or 'nothing'}: rename it.")
+    raise InputError(
+        f"{path}: one of {', '.join(wanted)} is needed, got {', '.join(names) or 'nothing'}: rename it.",
+        code="incomplete",
+    )
 
 
 def strings_in(words: NDArray[Any], offsets: NDArray[Any] | None, path: str | Path) -> list[str]:
@@ -239,4 +253,8 @@ def strings_in(words: NDArray[Any], offsets: NDArray[Any] | None, path: str | Pa
         return [str(word) for word in words.tolist()]
     if words.dtype.kind == "S":
         return [word.decode("utf-8") for word in words.tolist()]
-    raise InputError(f"{path}: words must be strings, got an array of {words.dtype}: save them with np.array(words).")
+    raise InputError(
+        f"{path}: words must be strings, got an array of {words.dtype}: save them with np.array(words).",
+        code="wrong_type",
+        parameter="words",
+    )

@@ -44,5 +44,7 @@ def told_as_damage(path: object, what: str, remedy: str = "get the whole file") 
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = (lines[0] if lines else type(error).__name__)[:200].rstrip(".:")
         if isinstance(error, MemoryError):
-            raise InputError(f"{path}: needs more memory than there is ({reason}): {remedy}.") from error
-        raise InputError(f"{path}: cannot be read as {what} ({reason}): {remedy}.") from error
+            raise InputError(
+                f"{path}: needs more memory than there is ({reason}): {remedy}.", code="no_memory"
+            ) from error
+        raise InputError(f"{path}: cannot be read as {what} ({reason}): {remedy}.", code="damaged") from error

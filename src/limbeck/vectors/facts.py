@@ -58,12 +58,22 @@ def check(
     numbers = None if counts is None else real_array(counts, what="Counts") if len(counts) else np.asarray(counts)
     for what, several in (("counts", numbers), ("origins", origins)):
         if several is not None and len(several) != len(words):
-            raise InputError(f"As many {what} as words are needed, got {len(several)} for {len(words)} words.")
+            raise InputError(
+                f"As many {what} as words are needed, got {len(several)} for {len(words)} words.",
+                code="unequal_lengths",
+                parameter=what,
+            )
     if numbers is not None and (numbers.dtype.kind not in "iu" or (numbers < 0).any()) and len(numbers):
-        raise InputError("Counts must be whole numbers from 0 on: give how often each word occurred.")
+        raise InputError(
+            "Counts must be whole numbers from 0 on: give how often each word occurred.",
+            code="out_of_range",
+            parameter="counts",
+        )
     if total is not None and (numbers is None or total < numbers.max(initial=0)):
         most = "no counts" if numbers is None else f"one that occurred {numbers.max(initial=0)} times"
-        raise InputError(f"The words of a text are at least those of each of its words, got {total} and {most}.")
+        raise InputError(
+            f"The words of a text are at least those of each of its words, got {total} and {most}.", code="out_of_range"
+        )
     return Facts(
         None if numbers is None else numbers.astype(np.int64),
         None if origins is None else [str(origin) for origin in origins],

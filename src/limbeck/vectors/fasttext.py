@@ -50,13 +50,15 @@ def read_fasttext_binary(
     words = [word for word, kind in entries if kind == WORD]  # labels stand after the words, so rows count the same
     if len(words) != words_count:
         raise InputError(
-            f"{path}: the dictionary promises {words_count} words and holds {len(words)}: the file is damaged."
+            f"{path}: the dictionary promises {words_count} words and holds {len(words)}: the file is damaged.",
+            code="damaged",
         )
     for _ in range(pruned):
         cursor.take(8)
     if cursor.take(1) != b"\0":
         raise InputError(
-            f"{path}: a quantized fastText model (.ftz) cannot be read: use the .bin or .vec file instead."
+            f"{path}: a quantized fastText model (.ftz) cannot be read: use the .bin or .vec file instead.",
+            code="unsupported",
         )
     rows, dim = cursor.unpack("<qq")
     # buckets may be there without n-grams of characters: supervised models keep n-grams of words in them
@@ -64,7 +66,8 @@ def read_fasttext_binary(
     if dim != settings.dim or not least <= rows <= words_count + settings.bucket:
         raise InputError(
             f"{path}: a matrix of {words_count} words and {settings.bucket} buckets of {settings.dim} "
-            f"dimensions is needed, got {rows} by {dim}: the file is damaged."
+            f"dimensions is needed, got {rows} by {dim}: the file is damaged.",
+            code="damaged",
         )
     matrix = read_matrix(cursor, rows, dim, plain)
 
@@ -82,15 +85,24 @@ def read_settings(cursor: Cursor) -> Settings:
     path = cursor.path
     magic, version = cursor.unpack("<ii")
     if magic != MAGIC:
-        raise InputError(f"{path}: a fastText .bin begins with {MAGIC}, got {magic}: this is another kind of file.")
+        raise InputError(
+            f"{path}: a fastText .bin begins with {MAGIC}, got {magic}: this is another kind of file.",
+            code="other_kind",
+        )
     if version not in VERSIONS:
-        raise InputError(f"{path}: fastText .bin versions {VERSIONS} can be read, got {version}: use the .vec file.")
+        raise InputError(
+            f"{path}: fastText .bin versions {VERSIONS} can be read, got {version}: use the .vec file.",
+            code="other_format",
+        )
     values = cursor.unpack("<12id")
     dim, model, bucket, minn, maxn = values[0], values[7], values[8], values[9], values[10]
     if version == 11 and model == SUPERVISED:
         maxn = 0  # as fastText does: old supervised models stored a maxn that they did not use
     if not 1 <= dim <= MOST_DIMENSIONS:
-        raise InputError(f"{path}: vectors of 1 to {MOST_DIMENSIONS:,} dimensions are needed, got {dim}: get it again.")
+        raise InputError(
+            f"{path}: vectors of 1 to {MOST_DIMENSIONS:,} dimensions are needed, got {dim}: get it again.",
+            code="out_of_range",
+        )
     return Settings(dim, bucket, minn, maxn)
 
 
@@ -110,7 +122,8 @@ class Cursor:
         if not chunk:
             raise InputError(
                 f"{self.path}: a whole fastText model is needed, the file ends after "
-                f"{self.before + len(self.data)} bytes: get the whole file."
+                f"{self.before + len(self.data)} bytes: get the whole file.",
+                code="damaged",
             )
         self.before += self.at
         self.data, self.at = self.data[self.at :] + chunk, 0
@@ -141,7 +154,10 @@ class Cursor:
         """A word of the dictionary and its type: bytes to a zero, an int64 count, an int8 type."""
         while (zero := self.data.find(b"\0", self.at)) < 0 or zero + 10 > len(self.data):
             if len(self.data) - self.at > LONGEST_WORD + 10:
-                raise InputError(f"{self.path}: a word must have at most {LONGEST_WORD:,} bytes: the file is damaged.")
+                raise InputError(
+                    f"{self.path}: a word must have at most {LONGEST_WORD:,} bytes: the file is damaged.",
+                    code="damaged",
+                )
             self.more(1 << 16)
         word = self.data[self.at : zero]
         self.at = zero + 10
@@ -159,7 +175,8 @@ def read_matrix(cursor: Cursor, rows: int, dim: int, plain: bool) -> Floats:
     path = Path(cursor.path)
     if path.stat().st_size < cursor.position + 4 * rows * dim:
         raise InputError(
-            f"{path}: an input matrix of {rows} by {dim} is needed, the file ends before: get the whole file."
+            f"{path}: an input matrix of {rows} by {dim} is needed, the file ends before: get the whole file.",
+            code="damaged",
         )
     return np.memmap(path, dtype="<f4", mode="r", offset=cursor.position, shape=(rows, dim))
 

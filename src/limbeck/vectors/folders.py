@@ -53,7 +53,9 @@ def refuse_several(folder: Path) -> None:
         return
     if inside := sorted(path.parent.name for path in folder.glob("*/config.json") if model2vec_files(path.parent)):
         named = ", ".join(inside)
-        raise InputError(f"{folder}: holds several folders of vectors ({named}): name one, {folder / inside[0]}.")
+        raise InputError(
+            f"{folder}: holds several folders of vectors ({named}): name one, {folder / inside[0]}.", code="ambiguous"
+        )
 
 
 def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
@@ -64,7 +66,8 @@ def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
         lacking = [name for name in needed if not any((folder / place / name).is_file() for place in PLACES)]
         raise InputError(
             f"{folder}: a model2vec folder must hold model.safetensors, with embeddings, and tokenizer.json, got no "
-            f"{' and no '.join(lacking) or 'embeddings'}: get what is missing, or give another folder or format."
+            f"{' and no '.join(lacking) or 'embeddings'}: get what is missing, or give another folder or format.",
+            code="incomplete",
         )
     model, tokenizer_file = files
     tokenizer = read_json(tokenizer_file)
@@ -80,7 +83,8 @@ def read_model2vec(folder: Path, *, limit: int | None = None) -> Table:
     if len(words) != matrix.shape[0]:
         raise InputError(
             f"{folder}: one row a token is needed, got {len(words)} tokens and {matrix.shape[0]} rows: "
-            "the files do not belong together."
+            "the files do not belong together.",
+            code="unequal_lengths",
         )
     unknown = tokenizer["model"].get("unk_token")
     at = words.index(unknown) if unknown in words else None
@@ -97,13 +101,15 @@ def check_mapping(mapping: NDArray[Any], rows: int, tokens: int, path: Path) -> 
     if mapping.dtype.kind not in "iu" or mapping.shape != (tokens,):
         raise InputError(
             f"{path}: mapping must be one whole number a token, {tokens} in all, got {mapping.dtype} of shape "
-            f"{mapping.shape}: get the whole folder."
+            f"{mapping.shape}: get the whole folder.",
+            code="damaged",
         )
     wrong = np.flatnonzero((mapping < 0) | (mapping >= rows))
     if len(wrong):
         raise InputError(
             f"{path}: mapping must name one of {rows} rows for each token, got {mapping[wrong[0]]} for token "
-            f"{wrong[0]}: get the whole folder."
+            f"{wrong[0]}: get the whole folder.",
+            code="damaged",
         )
 
 

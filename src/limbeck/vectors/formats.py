@@ -52,19 +52,31 @@ def read(path: str | Path, *, format: str = "auto", limit: int | None = None) ->
     """Read word vectors of any format; `limit`: the first so many different words."""
     choose(format, READABLE, what="format")
     if limit is not None and limit < 1:
-        raise UsageError(f"limit must be at least 1, got {limit}: leave it out to read all words.")
+        raise UsageError(
+            f"limit must be at least 1, got {limit}: leave it out to read all words.",
+            code="out_of_range",
+            parameter="limit",
+        )
     path = Path(path).expanduser()
     if not path.exists():
-        raise InputError(f"{path}: a file or folder of word vectors is needed, nothing is there: check the path.")
+        raise InputError(
+            f"{path}: a file or folder of word vectors is needed, nothing is there: check the path.", code="not_found"
+        )
     table = read_folder(path, format, limit) if path.is_dir() else read_file(path, format, limit)
     if not table.words:
-        raise InputError(f"{path}: word vectors are needed, there is no word in it: check how it was made.")
+        raise InputError(
+            f"{path}: word vectors are needed, there is no word in it: check how it was made.", code="no_words"
+        )
     return table
 
 
 def read_file(path: Path, format: str, limit: int | None) -> Table:
     if format in (*FOLDERS, "model"):
-        raise InputError(f"{path}: format {format!r} is a folder, got a file: give the folder or another format.")
+        raise InputError(
+            f"{path}: format {format!r} is a folder, got a file: give the folder or another format.",
+            code="other_kind",
+            parameter="format",
+        )
     with open(path, "rb") as plain:
         compressed = compression_of(plain.read(8)) is not None
     if format == "auto":
@@ -72,7 +84,11 @@ def read_file(path: Path, format: str, limit: int | None) -> Table:
             format = detect(stream.read(HEAD), path)
     if format in ARRAYS:
         if compressed:
-            raise InputError(f"{path}: a compressed {format} file cannot be read in place: decompress it first.")
+            raise InputError(
+                f"{path}: a compressed {format} file cannot be read in place: decompress it first.",
+                code="unsupported",
+                parameter="format",
+            )
         with told_as_damage(path, format):
             return ARRAYS[format](path, limit=limit)
     with told_as_damage(path, format), open_bytes(path) as stream:
@@ -86,7 +102,8 @@ def read_file(path: Path, format: str, limit: int | None) -> Table:
 def read_folder(path: Path, format: str, limit: int | None) -> Table:
     if (path / "vectors.json").is_file() and format == "auto":
         raise InputError(
-            f"{path}: word vectors are needed, these are kept occurrence vectors: use OccurrenceVectors.load."
+            f"{path}: word vectors are needed, these are kept occurrence vectors: use OccurrenceVectors.load.",
+            code="other_kind",
         )
     check_links(path)
     if format == "auto":
@@ -103,7 +120,11 @@ def read_folder(path: Path, format: str, limit: int | None) -> Table:
         with told_as_damage(path, "a model"):
             table = models.read_model(path)
         return table if limit is None else Table(table.words[:limit], table.matrix[:limit].copy(), table.notes)
-    raise InputError(f"{path}: format {format!r} is a file, got a folder: give the file or another format.")
+    raise InputError(
+        f"{path}: format {format!r} is a file, got a folder: give the file or another format.",
+        code="other_kind",
+        parameter="format",
+    )
 
 
 def folder_format(path: Path) -> str:
@@ -116,7 +137,8 @@ def folder_format(path: Path) -> str:
         return "model"
     raise InputError(
         f"{path}: a folder of word vectors must hold model.safetensors and tokenizer.json (model2vec, limbeck "
-        "distill), a pipeline of spaCy, or a model with its tokenizer; got none of these: check the path."
+        "distill), a pipeline of spaCy, or a model with its tokenizer; got none of these: check the path.",
+        code="other_kind",
     )
 
 
@@ -131,24 +153,27 @@ def detect(head: bytes, path: Path) -> str:
     for magic, what in ((b"PAR1", "Parquet"), (b"\x89HDF", "HDF5")):
         if head.startswith(magic):
             raise InputError(
-                f"{path}: word vectors are needed, got a {what} file: load it with OccurrenceVectors.load."
+                f"{path}: word vectors are needed, got a {what} file: load it with OccurrenceVectors.load.",
+                code="other_kind",
             )
     if head.startswith(b"\x93NUMPY"):
         return "npy"
     if head[:1] == b"\x80" and head[1:2] in PICKLED:
         raise InputError(
             f"{path}: word vectors are needed, got a pickle, as gensim's save writes, which is not read since it can "
-            "run any code: save the vectors with gensim's save_word2vec_format(NAME, binary=True)."
+            "run any code: save the vectors with gensim's save_word2vec_format(NAME, binary=True).",
+            code="unsupported",
         )
     first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     if not head.strip():
-        raise InputError(f"{path}: word vectors are needed, the file is empty.")
+        raise InputError(f"{path}: word vectors are needed, the file is empty.", code="empty")
     header = text.header_of(first) if newline else None
     if header is None:
         if b"\0" in head[:4096]:
             raise InputError(
                 f"{path}: word vectors are needed, got an unknown binary file: save them as word2vec, text, npz or "
-                "safetensors."
+                "safetensors.",
+                code="other_kind",
             )
         return "glove"
     return "word2vec" if is_text(rest) else "word2vec-binary"
@@ -174,18 +199,26 @@ def format_of(path: str | Path, format: str = "auto") -> str:
         if suffix not in BY_SUFFIX or (compressed and not suffix):
             raise UsageError(
                 f"{path}: the name must end in {', '.join(filter(None, BY_SUFFIX))} or nothing (a folder), "
-                f"got {suffix!r}: rename it or give a format."
+                f"got {suffix!r}: rename it or give a format.",
+                code="unknown_choice",
+                parameter="format",
             )
         format = BY_SUFFIX[suffix]
     if compressed and (format in ARRAYS or format in FOLDERS):
-        raise UsageError(f"{path}: {format} is not compressed: leave {path.suffix} out of the name.")
+        raise UsageError(
+            f"{path}: {format} is not compressed: leave {path.suffix} out of the name.", code="unsupported"
+        )
     return format
 
 
 def check_dtype(dtype: str, format: str) -> None:
     choose(dtype, DTYPES, what="dtype")
     if dtype != "float32" and format not in NARROW:
-        raise UsageError(f"Only {', '.join(NARROW)} hold {dtype}, got {format}: choose one of them or float32.")
+        raise UsageError(
+            f"Only {', '.join(NARROW)} hold {dtype}, got {format}: choose one of them or float32.",
+            code="unsupported",
+            parameter="dtype",
+        )
 
 
 def write(
@@ -204,7 +237,10 @@ def write(
     path = Path(path).expanduser()
     if format in FOLDERS:
         if path.is_file():
-            raise InputError(f"{path}: a folder ({format}) is to be written, got a file of that name: choose another.")
+            raise InputError(
+                f"{path}: a folder ({format}) is to be written, got a file of that name: choose another.",
+                code="in_the_way",
+            )
         refuse_model(path)
         if format == "spacy":
             spacy_folders.write_spacy(path, words, matrix, language=language)
@@ -212,7 +248,9 @@ def write(
             folders.write_model2vec(path, words, matrix, dtype=dtype)
         return
     if path.is_dir():
-        raise InputError(f"{path}: a file ({format}) is to be written, got a folder of that name: choose another.")
+        raise InputError(
+            f"{path}: a file ({format}) is to be written, got a folder of that name: choose another.", code="in_the_way"
+        )
     if format == "word2vec-binary":
         word2vec.check_binary_words(words, path)
     elif format not in ARRAYS:
@@ -237,7 +275,8 @@ def refuse_model(folder: Path) -> None:
     if there and not (folders.is_model2vec(folder) or spacy_folders.is_spacy(folder)):
         raise InputError(
             f"{folder}: a new folder or one of vectors is needed, this has {', '.join(there)} of something else: "
-            "choose another."
+            "choose another.",
+            code="in_the_way",
         )
 
 

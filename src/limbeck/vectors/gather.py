@@ -70,7 +70,9 @@ class Gatherer:
     def add(self, words: Sequence[bytes | str], rows: NDArray[Any], places: Sequence[int] | NDArray[np.int64]) -> None:
         """Take a block: its words, its rows (words, d), and the line or record each stands in."""
         if rows.dtype.kind not in "fiub":
-            raise InputError(f"{self.path}: vectors must be real numbers, got {rows.dtype}: save them as such.")
+            raise InputError(
+                f"{self.path}: vectors must be real numbers, got {rows.dtype}: save them as such.", code="wrong_type"
+            )
         rows = rows.astype(np.float32, copy=False)
         fine = np.isfinite(rows).all(axis=1)
         index, keep = self.index, np.zeros(len(words), dtype=bool)
@@ -100,8 +102,8 @@ class Gatherer:
         at = int(np.flatnonzero(~np.isfinite(row))[0])
         what = f"the vector of {word!r} must be finite numbers, got {row[at]} in dimension {at}: mend or remove it."
         if self.place == "line":
-            return InputError.at(self.path, place, what)
-        return InputError(f"{self.path}: {self.place} {place}: {what}")
+            return InputError.at(self.path, place, what, code="not_finite")
+        return InputError(f"{self.path}: {self.place} {place}: {what}", code="not_finite")
 
     def instead(self) -> str:
         """What to do about a file that ends too soon."""
@@ -131,7 +133,8 @@ def table_of(
     if len(matrix.shape) != 2 or len(words) != matrix.shape[0]:
         raise InputError(
             f"{path}: a matrix (words, dimensions) with one row a word is needed, "
-            f"got {len(words)} words and an array of shape {matrix.shape}: the file's parts do not belong together."
+            f"got {len(words)} words and an array of shape {matrix.shape}: the file's parts do not belong together.",
+            code="wrong_shape",
         )
     gatherer = Gatherer(path, limit=limit, place="row")
     for start in range(0, len(words), BLOCK):

@@ -44,7 +44,9 @@ class SentenceFile:
         try:
             return h5py.File(self.path, "r")
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be read as HDF5 ({error}): get the whole file.") from error
+            raise InputError(
+                f"{self.path}: cannot be read as HDF5 ({error}): get the whole file.", code="damaged"
+            ) from error
 
     def look(self) -> tuple[tuple[str, ...], int]:
         """Sentences, their lengths, layers and dimensions, from the shapes alone."""
@@ -55,7 +57,8 @@ class SentenceFile:
         if not full:
             raise InputError(
                 f"{self.path}: datasets named 0, 1, ... of shape (layers, tokens, dimensions) are needed, "
-                "got none: this is another layout."
+                "got none: this is another layout.",
+                code="other_kind",
             )
         layers, _, dim = full[0]
         for sentence in sorted(shapes):
@@ -65,7 +68,8 @@ class SentenceFile:
             if len(shape) != 3 or (shape[0], shape[2]) != (layers, dim):
                 raise InputError(
                     f"{self.path}: dataset {sentence}: shape ({layers}, tokens, {dim}) is needed as in the other "
-                    f"sentences, got {shape}."
+                    f"sentences, got {shape}.",
+                    code="wrong_shape",
                 )
             self.sentences.append(sentence)
             self.tokens.append(shape[1])
@@ -78,7 +82,9 @@ class SentenceFile:
         if not file.is_file():
             raise InputError(
                 f"{self.path}: the words are needed in {file}, which is not there: HDF5 of this layout holds no "
-                "strings, so give words= or put word2sent.json beside it."
+                "strings, so give words= or put word2sent.json beside it.",
+                code="incomplete",
+                parameter="words",
             )
         index: Words = read_json(file)
         return index, [file]
@@ -92,13 +98,15 @@ class SentenceFile:
                 if not 0 <= token < lengths.get(sentence, 0):
                     raise InputError(
                         f"{self.path}: {word!r} must stand where there is a vector, got sentence {sentence}, token "
-                        f"{token}: word2sent.json belongs to another file."
+                        f"{token}: word2sent.json belongs to another file.",
+                        code="unequal_lengths",
                     )
                 other = strings.setdefault(sentence, {}).setdefault(token, word)
                 if other != word:
                     raise InputError(
                         f"{self.path}: a token must be one word, got {other!r} and {word!r} at sentence {sentence}, "
-                        f"token {token}."
+                        f"token {token}.",
+                        code="unequal_lengths",
                     )
         return strings
 
@@ -140,13 +148,18 @@ def checked_dataset(file: Any, name: str, path: Path) -> Any:
     """A dataset of numbers that lies in the file itself and has about as many bytes there as it will have here."""
     h5py = need("h5py", purpose="reading HDF5")
     if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise InputError(f"{path}: {name} must lie in the file itself, it is a link to elsewhere: copy it in.")
+        raise InputError(
+            f"{path}: {name} must lie in the file itself, it is a link to elsewhere: copy it in.", code="outside_folder"
+        )
     found = file[name]
     if not isinstance(found, h5py.Dataset) or found.dtype.kind not in "fiu" or found.is_virtual or found.external:
-        raise InputError(f"{path}: {name} must be an array of numbers in the file itself: this is another layout.")
+        raise InputError(
+            f"{path}: {name} must be an array of numbers in the file itself: this is another layout.", code="other_kind"
+        )
     if found.nbytes > max(EXPANDED, EXPANSION * found.id.get_storage_size()):
         raise InputError(
-            f"{path}: {name} would grow to more than {EXPANSION:,} times its size ({found.shape}): get another file."
+            f"{path}: {name} would grow to more than {EXPANSION:,} times its size ({found.shape}): get another file.",
+            code="too_large",
         )
     return found
 

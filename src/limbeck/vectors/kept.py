@@ -39,11 +39,14 @@ class KeptFolder:
         about: dict[str, Any] = read_json(folder / DESCRIPTION)
         if about.get("format") != FORMAT:
             raise InputError(
-                f"{folder}: kept vectors of format {FORMAT} are needed, got {about.get('format')}: encode again."
+                f"{folder}: kept vectors of format {FORMAT} are needed, got {about.get('format')}: encode again.",
+                code="other_format",
             )
         missing = {"encoder_name", "layers", "dim", "shards"} - about.keys()
         if missing:
-            raise InputError(f"{folder / DESCRIPTION}: {', '.join(sorted(missing))} must be there: encode again.")
+            raise InputError(
+                f"{folder / DESCRIPTION}: {', '.join(sorted(missing))} must be there: encode again.", code="incomplete"
+            )
         self.name: str = about["encoder_name"]
         self.layers = tuple(about["layers"])
         self.dim: int = about["dim"]
@@ -60,7 +63,10 @@ class KeptFolder:
     def identities(self, shard: int) -> Identities:
         path = self.files[shard]
         if not path.is_file():
-            raise InputError(f"{path}: {DESCRIPTION} names this shard, the file is not there: copy the whole folder.")
+            raise InputError(
+                f"{path}: {DESCRIPTION} names this shard, the file is not there: copy the whole folder.",
+                code="incomplete",
+            )
         strings = unpack(read_member(path, "strings"), read_member(path, "offsets"), path)
         numbers = (read_member(path, name) for name in ("sentences", "texts", "occurrences"))
         return Identities(strings, *numbers)
@@ -71,7 +77,10 @@ class KeptFolder:
         vectors = map_member(path, "vectors")  # (layers, n, d)
         expected = (len(self.layers), len(identities), self.dim)
         if vectors.shape != expected:
-            raise InputError(f"{path}: vectors of shape {expected} are needed, got {vectors.shape}: encode again.")
+            raise InputError(
+                f"{path}: vectors of shape {expected} are needed, got {vectors.shape}: encode again.",
+                code="wrong_shape",
+            )
         yield from blocks_of(identities, vectors, path)
 
 
@@ -89,13 +98,18 @@ class ArrayFile:
         self.names = member_names(path)
         usual = [name for name in MATRIX_NAMES if name in self.names] or self.names
         if not usual or (usual is self.names and len(usual) > 1):
-            raise InputError(f"{path}: an array 'vectors' is needed, got {', '.join(self.names) or 'none'}: rename it.")
+            raise InputError(
+                f"{path}: an array 'vectors' is needed, got {', '.join(self.names) or 'none'}: rename it.",
+                code="incomplete",
+            )
         self._matrix = usual[0]
         self.wordless = "words" not in self.names
         self.shape = map_member(path, self._matrix).shape
         shape = self.vectors().shape
         if len(shape) != 3 or 0 in (shape[0], shape[2]):
-            raise InputError(f"{path}: vectors (n, d) or (layers, n, d) are needed, got shape {shape}.")
+            raise InputError(
+                f"{path}: vectors (n, d) or (layers, n, d) are needed, got shape {shape}.", code="wrong_shape"
+            )
         self.words_total, self.dim = shape[1], shape[2]
         self.layers = self.layer_names(shape[0])
         self.fingerprint = fingerprint_file(path)
@@ -103,14 +117,18 @@ class ArrayFile:
     def vectors(self) -> NDArray[Any]:
         vectors = map_member(self.path, self._matrix)
         if vectors.dtype.kind != "f":
-            raise InputError(f"{self.path}: vectors must be floating-point numbers, got {vectors.dtype}.")
+            raise InputError(
+                f"{self.path}: vectors must be floating-point numbers, got {vectors.dtype}.", code="wrong_type"
+            )
         return vectors[None] if vectors.ndim == 2 else vectors
 
     def layer_names(self, count: int) -> tuple[str, ...]:
         if "layers" in self.names:
             names = tuple(str(name) for name in read_member(self.path, "layers").tolist())
             if len(names) != count:
-                raise InputError(f"{self.path}: {count} names of layers are needed, got {len(names)}.")
+                raise InputError(
+                    f"{self.path}: {count} names of layers are needed, got {len(names)}.", code="unequal_lengths"
+                )
             return names
         # a single unnamed layer is not called "0", which means the input layer
         return ("vectors",) if count == 1 else tuple(str(layer) for layer in range(count))
@@ -129,7 +147,8 @@ class ArrayFile:
         )
         if len(strings) != self.words_total:
             raise InputError(
-                f"{self.path}: one word a vector is needed, got {len(strings)} words and {self.words_total} vectors."
+                f"{self.path}: one word a vector is needed, got {len(strings)} words and {self.words_total} vectors.",
+                code="unequal_lengths",
             )
         return identities
 
@@ -139,7 +158,9 @@ class ArrayFile:
         values = as_identities(read_member(self.path, name))
         if values.shape != (self.words_total,):
             raise InputError(
-                f"{self.path}: {name} must be one value a vector ({self.words_total}), got shape {values.shape}."
+                f"{self.path}: {name} must be one value a vector ({self.words_total}), got shape {values.shape}.",
+                code="unequal_lengths",
+                parameter=name,
             )
         return values
 
@@ -168,7 +189,9 @@ def blocks_of(
 def finite_block(identities: Identities, vectors: NDArray[Any], path: Path, row: int) -> Block:
     """A block of finite numbers, float32 or wider; `row` is the number of its first row, for the message."""
     if vectors.dtype.kind not in "fiu":
-        raise InputError(f"{path}: vectors must be real numbers, got {vectors.dtype}: encode or save them again.")
+        raise InputError(
+            f"{path}: vectors must be real numbers, got {vectors.dtype}: encode or save them again.", code="wrong_type"
+        )
     wide = np.ascontiguousarray(vectors, dtype=np.float64 if vectors.dtype == np.float64 else np.float32)
     finite = np.isfinite(wide).all(axis=(0, 2))
     if not finite.all():
@@ -177,6 +200,7 @@ def finite_block(identities: Identities, vectors: NDArray[Any], path: Path, row:
         word = f" ({identities.strings[at]!r})" if identities.strings[at] else ""
         raise InputError(
             f"{path}: vectors must be finite numbers, got NaN or infinity in layer {layer} of row {row + at}{word}: "
-            "mend or remove it."
+            "mend or remove it.",
+            code="not_finite",
         )
     return Block.of(identities, wide)

@@ -37,7 +37,7 @@ def map_member(path: Path, name: str) -> NDArray[Any]:
             if math.prod(shape) * dtype.itemsize > 0:
                 offset = file.tell()
                 if offset + math.prod(shape) * dtype.itemsize > path.stat().st_size:
-                    raise InputError(f"{path}: {name} of shape {shape} is cut off: get the whole file.")
+                    raise InputError(f"{path}: {name} of shape {shape} is cut off: get the whole file.", code="damaged")
                 if fortran:
                     turned: NDArray[Any] = np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape[::-1]).T
                     return turned
@@ -56,7 +56,7 @@ def read_member(path: Path, name: str) -> NDArray[Any]:
                 return array
     except NONSENSE as error:
         hint = "save strings as np.array(list), not as objects" if "pickle" in str(error) else "get the whole file"
-        raise InputError(f"{path}: {name} cannot be read ({error}): {hint}.") from error
+        raise InputError(f"{path}: {name} cannot be read ({error}): {hint}.", code="damaged") from error
 
 
 def _archive(path: Path) -> zipfile.ZipFile:

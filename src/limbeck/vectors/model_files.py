@@ -45,7 +45,10 @@ def check_links(folder: Path) -> None:
         found = [path for pattern in FILES for path in place.glob(pattern)]
         for path in found if place == folder else (place, *found):
             if leads_out(path):
-                raise InputError(f"{path}: must not be a link that leads out of its folder: copy the file there.")
+                raise InputError(
+                    f"{path}: must not be a link that leads out of its folder: copy the file there.",
+                    code="outside_folder",
+                )
 
 
 def check_folder(folder: Path) -> None:
@@ -61,7 +64,7 @@ def check_folder(folder: Path) -> None:
 
 def _check_settings(path: Path, told: Any) -> None:
     if not isinstance(told, dict):
-        raise InputError(f"{path}: must be a JSON object, got {type(told).__name__}: get it again.")
+        raise InputError(f"{path}: must be a JSON object, got {type(told).__name__}: get it again.", code="malformed")
     for key in NAMING:
         value = told.get(key)
         for name in value if isinstance(value, list) else [value] * (value is not None):
@@ -73,16 +76,24 @@ def _check_settings(path: Path, told: Any) -> None:
         if isinstance(name, str) and 0 < len(name) < 4096 and Path(name).is_file():
             place = Path(name).resolve()
             if place.parent != path.parent.resolve():
-                raise InputError(f"{path}: a file that it names must lie beside it, got {name[:80]!r}: take it out.")
+                raise InputError(
+                    f"{path}: a file that it names must lie beside it, got {name[:80]!r}: take it out.",
+                    code="outside_folder",
+                )
     if path.name.startswith("config"):
         for key in LAYER_NUMBERS & told.keys():
             value = told[key]
             if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value % 1 == 0)):
-                raise InputError(f"{path}: {key} must be a whole number, got {json.dumps(value)[:40]}: get it again.")
+                raise InputError(
+                    f"{path}: {key} must be a whole number, got {json.dumps(value)[:40]}: get it again.",
+                    code="wrong_type",
+                )
         for key, value in _numbers(told):
             most = MOST.get(key, MOST_LAYERS)
             if COUNTS.fullmatch(key) and value > most:
-                raise InputError(f"{path}: {key} must be at most {most:,}, got {value:.6g}: get the model again.")
+                raise InputError(
+                    f"{path}: {key} must be at most {most:,}, got {value:.6g}: get the model again.", code="too_large"
+                )
 
 
 def _numbers(told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -155,7 +166,8 @@ def check_sizes(folder: Path, *, trust_remote_code: bool = False) -> None:
     except _Beyond as error:
         raise InputError(
             f"{folder / 'config.json'}: must describe the model of the weights, which are {len(shapes):,} tensors, got "
-            "one of many more: use the config.json and the weights of one model."
+            "one of many more: use the config.json and the weights of one model.",
+            code="damaged",
         ) from error
     except Exception:  # anything, of files that are no model's: it is told when the model is loaded
         return
@@ -174,7 +186,7 @@ def _at_most(number: int) -> Iterator[None]:
         nonlocal left
         left -= 1
         if left < 0:
-            raise _Beyond(f"more than {number} parameters")
+            raise _Beyond(f"more than {number} parameters", code="too_large")
 
     hook = module.register_module_parameter_registration_hook(count)
     try:
@@ -202,7 +214,8 @@ def check_layers(folder: Path, model: Any, names: Iterable[str], *, fewer: bool 
         if found > filled or (fewer and found < filled):
             raise InputError(
                 f"{folder / 'config.json'}: must tell the number of layers that the weights have, {found} of {path}, "
-                f"got {filled}: use the config.json and the weights of one model."
+                f"got {filled}: use the config.json and the weights of one model.",
+                code="damaged",
             )
 
 
@@ -212,14 +225,16 @@ def _check_shapes(folder: Path, model: Any, shapes: Shapes) -> None:
         if shape is not None and math.prod(shape) != tensor.numel():
             raise InputError(
                 f"{folder / 'config.json'}: must tell the sizes that the weights have, {name} is {shape}, got "
-                f"{tuple(tensor.shape)}: use the config.json and the weights of one model."
+                f"{tuple(tensor.shape)}: use the config.json and the weights of one model.",
+                code="damaged",
             )
     there = sum(map(math.prod, shapes.values()))
     wanted = sum(parameter.numel() for parameter in model.parameters())
     if wanted > 2 * there + 1_000_000:  # a pooler may be made up, and little else
         raise InputError(
             f"{folder / 'config.json'}: must describe the model of the weights, which are {there:,} numbers, got one "
-            f"of {wanted:,}: use the config.json and the weights of one model."
+            f"of {wanted:,}: use the config.json and the weights of one model.",
+            code="damaged",
         )
 
 

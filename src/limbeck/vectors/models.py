@@ -35,7 +35,8 @@ def read_model(folder_or_id: str | Path) -> Table:
     folder = find_folder(folder_or_id)
     if not is_model(folder):
         raise InputError(
-            f"{folder}: a model's folder must hold config.json, weights and a tokenizer, got none: check it."
+            f"{folder}: a model's folder must hold config.json, weights and a tokenizer, got none: check it.",
+            code="incomplete",
         )
     check_folder(folder)
     tokens = read_tokens(folder)
@@ -62,7 +63,8 @@ def find_folder(folder_or_id: str | Path) -> Path:
         reason = (str(error).splitlines() or [""])[0]
         raise InputError(
             f"{folder_or_id}: must be a model folder or the id of a model on the hub, got no model "
-            f"({type(error).__name__}: {reason}): check the name or the connection."
+            f"({type(error).__name__}: {reason}): check the name or the connection.",
+            code="not_found",
         ) from error
 
 
@@ -82,7 +84,8 @@ def read_tokens(folder: Path) -> dict[int, str]:
     except Exception as error:
         raise InputError(
             f"{folder}: a tokenizer is needed, got none that loads ({(str(error).splitlines() or [''])[0]}): "
-            "add tokenizer.json."
+            "add tokenizer.json.",
+            code="incomplete",
         ) from error
     return {number: token for token, number in tokenizer.get_vocab().items()}
 
@@ -105,11 +108,15 @@ def read_table(folder: Path) -> NDArray[Any]:
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".:")
         raise InputError(
-            f"{folder}: a model with an input embedding table is needed, none loads ({reason}): check its files."
+            f"{folder}: a model with an input embedding table is needed, none loads ({reason}): check its files.",
+            code="damaged",
         ) from error
     inputs = model.get_input_embeddings()
     name = next((name for name, module in model.named_modules() if module is inputs), "")
     if f"{name}.weight" in found["missing_keys"]:  # transformers makes up what is missing, at random
-        raise InputError(f"{folder}: a table of input embeddings is needed, its weights have none: get all of them.")
+        raise InputError(
+            f"{folder}: a table of input embeddings is needed, its weights have none: get all of them.",
+            code="incomplete",
+        )
     table: NDArray[Any] = inputs.weight.detach().float().cpu().numpy()
     return table

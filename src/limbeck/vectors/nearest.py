@@ -43,10 +43,16 @@ def nearest_rows(
     if queries.ndim != 2 or queries.shape[1] != unit.shape[1]:
         raise InputError(
             f"Queries (number, {unit.shape[1]}) are needed for vectors of {unit.shape[1]} dimensions, "
-            f"got an array of shape {queries.shape}."
+            f"got an array of shape {queries.shape}.",
+            code="wrong_shape",
+            parameter="queries",
         )
     if exclude is not None and len(exclude) != len(queries):
-        raise InputError(f"One list of rows to leave out a query is needed, got {len(exclude)} for {len(queries)}.")
+        raise InputError(
+            f"One list of rows to leave out a query is needed, got {len(exclude)} for {len(queries)}.",
+            code="unequal_lengths",
+            parameter="exclude",
+        )
     wanted = unit_rows(queries)
     rows = np.full((len(queries), k), -1, dtype=np.int64)
     cosines = np.full((len(queries), k), np.nan, dtype=np.float32)
@@ -76,7 +82,9 @@ def nearest_rows(
 def check_number(name: str, value: Any) -> None:
     """Refuse what is no number of rows to find."""
     if not isinstance(value, int | np.integer) or value < 1:
-        raise UsageError(f"{name} must be a whole number, at least 1; got {value!r}.")
+        raise UsageError(
+            f"{name} must be a whole number, at least 1; got {value!r}.", code="out_of_range", parameter=name
+        )
 
 
 def highest(values: Floats, k: int) -> tuple[Ints, Floats]:

@@ -85,7 +85,7 @@ class OccurrenceVectors:
         if format == "auto":
             format = detect(path)
         if not path.exists():
-            raise InputError(f"{path}: kept vectors are needed, nothing is there: check the path.")
+            raise InputError(f"{path}: kept vectors are needed, nothing is there: check the path.", code="not_found")
         with told_as_damage(path, f"kept vectors ({format})"):
             return cls._of(path, format, words)
 
@@ -144,7 +144,8 @@ def detect(path: Path) -> str:
         if not (path / "vectors.json").is_file():
             raise InputError(
                 f"{path}: a folder of kept vectors has a vectors.json, this one has none: the run that wrote "
-                "it was not finished, or this is another kind of folder."
+                "it was not finished, or this is another kind of folder.",
+                code="incomplete",
             )
         return "folder"
     try:
@@ -152,11 +153,13 @@ def detect(path: Path) -> str:
             head = file.read(4)
     except OSError as error:
         raise InputError(
-            f"{path}: kept vectors are needed, the file cannot be opened ({error.strerror}): check the path."
+            f"{path}: kept vectors are needed, the file cannot be opened ({error.strerror}): check the path.",
+            code="not_readable",
         ) from error
     if head not in MAGIC:
         raise InputError(
-            f"{path}: npz, npy, Parquet or HDF5 is needed, got a file that begins with {head!r}: convert it."
+            f"{path}: npz, npy, Parquet or HDF5 is needed, got a file that begins with {head!r}: convert it.",
+            code="other_kind",
         )
     return MAGIC[head]
 

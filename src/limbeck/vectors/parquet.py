@@ -38,7 +38,8 @@ class ParquetSource:
         if "word" not in names or ("vector" not in names and not wide):
             raise InputError(
                 f"{path}: columns word and vector (or word and {WIDE}0, {WIDE}1, ...) are needed, "
-                f"got {first_few(names)}: rename them."
+                f"got {first_few(names)}: rename them.",
+                code="incomplete",
             )
         self.names = names
         self.columns = ["vector"] if "vector" in names else sorted(wide, key=layer_order)
@@ -58,7 +59,9 @@ class ParquetSource:
             return parquet.ParquetFile(self.path)
         except (OSError, arrow.ArrowInvalid) as error:
             reason = " ".join(str(error).split())
-            raise InputError(f"{self.path}: cannot be read as Parquet ({reason}): get the whole file.") from error
+            raise InputError(
+                f"{self.path}: cannot be read as Parquet ({reason}): get the whole file.", code="damaged"
+            ) from error
 
     def column(self, *names: str) -> list[Any] | None:
         """The values of the first of these columns that is there."""
@@ -69,7 +72,9 @@ class ParquetSource:
             column = file.read(columns=[name]).column(0)
         if column.null_count:
             row = column.to_pylist().index(None)
-            raise InputError(f"{self.path}: column {name} must have a value in every row, row {row} has none.")
+            raise InputError(
+                f"{self.path}: column {name} must have a value in every row, row {row} has none.", code="incomplete"
+            )
         values: list[Any] = column.to_pylist()
         return values
 
@@ -87,12 +92,13 @@ class ParquetSource:
                 return tuple(map(str, layers))
         raise InputError(
             f"{self.path}: each occurrence must have a row for each of the layers {layers}, together or layer by "
-            f"layer in the same order, got {len(values)} rows in another: sort the file."
+            f"layer in the same order, got {len(values)} rows in another: sort the file.",
+            code="out_of_order",
         )
 
     def find_dim(self) -> int:
         if not self.words_total:
-            raise InputError(f"{self.path}: occurrences are needed, the file has no rows.")
+            raise InputError(f"{self.path}: occurrences are needed, the file has no rows.", code="empty")
         return int(RowReader(self, 0).take(1)[0].shape[1])
 
     def identities(self, shard: int) -> Identities:
@@ -107,7 +113,8 @@ class ParquetSource:
         if not is_together(identities.texts):
             raise InputError(
                 f"{self.path}: the rows of one context must stand together, got one divided by another: "
-                "sort the file by context."
+                "sort the file by context.",
+                code="out_of_order",
             )
         return identities
 
@@ -130,7 +137,8 @@ class ParquetSource:
                 row = next(row for row, (one, other) in enumerate(zip(table[0], others, strict=True)) if one != other)
                 raise InputError(
                     f"{self.path}: the layers of occurrence {row} must agree, got {table[0][row]!r} in layer "
-                    f"{self.layers[0]} and {others[row]!r} in layer {name}: sort the file."
+                    f"{self.layers[0]} and {others[row]!r} in layer {name}: sort the file.",
+                    code="out_of_order",
                 )
         return table[0]
 
@@ -183,20 +191,28 @@ class RowReader:
             or arrow.types.is_large_list(column.type)
             or arrow.types.is_fixed_size_list(column.type)
         ):
-            raise InputError(f"{self.source.path}: vectors must be lists of numbers, got a column of {column.type}.")
+            raise InputError(
+                f"{self.source.path}: vectors must be lists of numbers, got a column of {column.type}.",
+                code="wrong_type",
+            )
         if column.null_count:
             at = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise InputError(f"{self.source.path}: row {row + at}: a vector of numbers is needed, got none.")
+            raise InputError(
+                f"{self.source.path}: row {row + at}: a vector of numbers is needed, got none.", code="incomplete"
+            )
         lengths = column.value_lengths().to_numpy(zero_copy_only=False)
         dim = getattr(self.source, "dim", None) or int(lengths[0])
         if (lengths != dim).any() or dim < 1:
             at = int(np.argmax(lengths != dim))
             raise InputError(
-                f"{self.source.path}: row {row + at}: a vector of {dim} numbers is needed, got one of {lengths[at]}."
+                f"{self.source.path}: row {row + at}: a vector of {dim} numbers is needed, got one of {lengths[at]}.",
+                code="wrong_shape",
             )
         values = column.flatten().to_numpy(zero_copy_only=False)
         if values.dtype.kind not in "fiu":
-            raise InputError(f"{self.source.path}: vectors must be lists of numbers, got {column.type}.")
+            raise InputError(
+                f"{self.source.path}: vectors must be lists of numbers, got {column.type}.", code="wrong_type"
+            )
         rows: NDArray[Any] = values.reshape(len(column), dim)
         return rows
 
@@ -205,7 +221,10 @@ class RowReader:
         while self.count < count:
             batch = next(self.batches, None)
             if batch is None:
-                raise InputError(f"{self.source.path}: {count} more rows are needed, the file ends after {self.count}.")
+                raise InputError(
+                    f"{self.source.path}: {count} more rows are needed, the file ends after {self.count}.",
+                    code="damaged",
+                )
             self.ready.append(batch)
             self.count += len(batch[0])
         joined = [np.concatenate([batch[at] for batch in self.ready]) for at in range(len(self.source.columns))]

@@ -29,9 +29,14 @@ class PlainArray:
     def __init__(self, array: NDArray[Any], name: str, fingerprint: str, path: Path | str) -> None:
         shape = array.shape
         if array.dtype.kind != "f":
-            raise InputError(f"{path}: vectors must be floating-point numbers, got {array.dtype}: convert them.")
+            raise InputError(
+                f"{path}: vectors must be floating-point numbers, got {array.dtype}: convert them.", code="wrong_type"
+            )
         if array.ndim not in (2, 3) or 0 in shape:
-            raise InputError(f"{path}: vectors (n, d) or (layers, n, d) are needed, at least one, got shape {shape}.")
+            raise InputError(
+                f"{path}: vectors (n, d) or (layers, n, d) are needed, at least one, got shape {shape}.",
+                code="wrong_shape",
+            )
         self._array, self.path, self.name, self.fingerprint = array, path, name, fingerprint
         count, self.words_total, self.dim = self.vectors().shape
         self.layers = ("vectors",) if count == 1 else tuple(map(str, range(count)))
@@ -91,7 +96,10 @@ def write_repaired(kept: OccurrenceVectors, repairs: dict[str, Any], folder: Pat
             some = np.asarray(vectors[place, start : start + rows], dtype=np.promote_types(dtype, np.float32))
             made = repairs[layer].transform(some)
             if np.abs(made).max() > np.finfo(dtype).max:
-                raise InputError(f"{source.path}: repaired vectors do not fit {dtype}: save the array as float32.")
+                raise InputError(
+                    f"{source.path}: repaired vectors do not fit {dtype}: save the array as float32.",
+                    code="out_of_range",
+                )
             whole[place, start : start + rows] = made
     out.flush()
     return path

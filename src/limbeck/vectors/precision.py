@@ -58,7 +58,9 @@ def check_range(words: Sequence[str], matrix: Floats, dtype: str) -> None:
             word = words[start + int(np.flatnonzero(large)[0])]
             raise InputError(
                 f"Vectors in float16 must be within ±{LARGEST_HALF:g}, that of {word!r} is not: "
-                "choose dtype int8 or float32, or normalize them."
+                "choose dtype int8 or float32, or normalize them.",
+                code="out_of_range",
+                parameter="dtype",
             )
 
 

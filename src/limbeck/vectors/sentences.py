@@ -86,9 +86,11 @@ def text_vectors(
     choose(weighting, ("mean", "sif"), what="weighting")
     choose(case, ("either", "keep", "lower"), what="case")
     if isinstance(texts, str):
-        raise UsageError("A list of texts is needed, got one string: put it into a list.")
+        raise UsageError(
+            "A list of texts is needed, got one string: put it into a list.", code="wrong_type", parameter="texts"
+        )
     if not a > 0:
-        raise UsageError(f"a must be above 0, got {a}.")
+        raise UsageError(f"a must be above 0, got {a}.", code="out_of_range", parameter="a")
     known = frequencies(vectors, counts, total) if weighting == "sif" else None
     weights = np.ones(len(vectors)) if known is None else known.weights(a)
     rows, owners, words = look_up(vectors, texts, case, language)
@@ -150,10 +152,16 @@ def frequencies(
         raise InputError(
             "SIF needs to know how often each word occurs, and these vectors have no counts: give counts "
             "(--counts FILE), or load a folder that was made by `limbeck distill` (it has words.parquet), or choose "
-            "the weighting mean."
+            "the weighting mean.",
+            code="no_counts",
+            parameter="counts",
         )
     if not found.total > 0 or least < 0:
-        raise InputError("SIF needs counts of which none is negative and one is above 0: look at the counts.")
+        raise InputError(
+            "SIF needs counts of which none is negative and one is above 0: look at the counts.",
+            code="out_of_range",
+            parameter="counts",
+        )
     return found
 
 
@@ -226,6 +234,10 @@ def unit_direction(common: NDArray[np.floating], dim: int) -> Doubles:
     direction = real_array(common, what="common").astype(np.float64)
     length = np.linalg.norm(direction)
     if direction.shape != (dim,) or not (np.isfinite(length) and length > 0):
-        raise InputError(f"common must be a direction of {dim} dimensions, got an array of shape {direction.shape}.")
+        raise InputError(
+            f"common must be a direction of {dim} dimensions, got an array of shape {direction.shape}.",
+            code="wrong_shape",
+            parameter="common",
+        )
     scaled: Doubles = direction / length
     return scaled

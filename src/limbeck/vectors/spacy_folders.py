@@ -36,7 +36,8 @@ def read_spacy(folder: Path, *, limit: int | None = None) -> Table:
     if place is None:
         raise InputError(
             f"{folder}: a spaCy pipeline with vectors (vocab/vectors, vocab/key2row) is needed: "
-            "give the folder that has config.cfg, or a pipeline that has vectors."
+            "give the folder that has config.cfg, or a pipeline that has vectors.",
+            code="incomplete",
         )
     module = need("spacy.vocab", purpose="reading vectors of spaCy")
     try:
@@ -45,10 +46,15 @@ def read_spacy(folder: Path, *, limit: int | None = None) -> Table:
         vocabulary = module.Vocab().from_disk(place, exclude=["lookups"])
     except Exception as error:  # spaCy raises what the parts raise: msgpack, JSON, numpy
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{folder}: cannot be read as vectors of spaCy ({reason}): get the whole folder.") from error
+        raise InputError(
+            f"{folder}: cannot be read as vectors of spaCy ({reason}): get the whole folder.", code="damaged"
+        ) from error
     vectors = vocabulary.vectors
     if vectors.mode != "default":
-        raise InputError(f"{folder}: vectors of mode {vectors.mode!r} are made of pieces and have no list of words.")
+        raise InputError(
+            f"{folder}: vectors of mode {vectors.mode!r} are made of pieces and have no list of words.",
+            code="unsupported",
+        )
     rows = {key: row for key, row in vectors.key2row.items() if row >= 0}
     words, places = [], []
     for key, row in rows.items():
@@ -86,6 +92,9 @@ def pipeline_with(words: Sequence[str], matrix: Floats, language: str) -> Any:
 def write_spacy(folder: Path, words: Sequence[str], matrix: Floats, *, language: str) -> None:
     """Write a folder that `spacy.load` opens: a blank pipeline with these vectors. It is there whole or not at all."""
     if folder.exists() and any(folder.iterdir()) and not is_spacy(folder):
-        raise InputError(f"{folder}: it holds something that are no vectors of spaCy and stays as it is: name another.")
+        raise InputError(
+            f"{folder}: it holds something that are no vectors of spaCy and stays as it is: name another.",
+            code="in_the_way",
+        )
     with whole_folder(folder) as temporary:
         pipeline_with(words, matrix, language).to_disk(temporary)

@@ -63,17 +63,27 @@ class StaticVectors(Tabular):
         if array.ndim != 2 or len(array) != len(words):
             raise InputError(
                 f"A matrix (words, dimensions) with one row a word is needed, got {len(words)} words and an "
-                f"array of shape {array.shape}: give one row a word."
+                f"array of shape {array.shape}: give one row a word.",
+                code="wrong_shape",
+                parameter="vectors",
             )
         index = {word: row for row, word in enumerate(words)}
         if len(index) != len(words):
             twice = next(word for row, word in enumerate(words) if index[word] != row)
-            raise InputError(f"Words must all be different, got {twice!r} twice: drop one of its vectors.")
+            raise InputError(
+                f"Words must all be different, got {twice!r} twice: drop one of its vectors.",
+                code="twice",
+                parameter="words",
+            )
         for start in range(0, len(array), 4096):  # a mask of the whole matrix would be a quarter of its size
             finite = np.isfinite(array[start : start + 4096]).all(axis=1)
             if not finite.all():
                 bad = words[start + int(np.flatnonzero(~finite)[0])]
-                raise InputError(f"Vectors must be finite numbers, got NaN or infinity for {bad!r}: mend or remove it.")
+                raise InputError(
+                    f"Vectors must be finite numbers, got NaN or infinity for {bad!r}: mend or remove it.",
+                    code="not_finite",
+                    parameter="vectors",
+                )
         # a view, so that the caller's own array stays writable
         self._matrix: Floats = array.view()
         self._matrix.flags.writeable = False
@@ -178,7 +188,9 @@ class StaticVectors(Tabular):
             first = words[int(np.flatnonzero(absent)[0])]
             raise InputError(
                 f"All words must have a vector, {int(absent.sum())} of {len(words)} have none, the first is "
-                f"{first!r}: choose missing='drop', 'zero' or 'mean'."
+                f"{first!r}: choose missing='drop', 'zero' or 'mean'.",
+                code="incomplete",
+                parameter="missing",
             )
         if missing == "drop":
             rows, absent = rows[~absent], absent[:0]
@@ -228,7 +240,7 @@ class StaticVectors(Tabular):
         check_number("topn", topn)
         plus, minus = as_queries(positive), as_queries(negative)
         if not plus and not minus:
-            raise UsageError("A word or a vector is needed, got none.")
+            raise UsageError("A word or a vector is needed, got none.", code="required")
         query = np.zeros(self.dim)
         for sign, several in ((1.0, plus), (-1.0, minus)):
             for one in several:
@@ -289,7 +301,10 @@ class StaticVectors(Tabular):
             return row
         vector = real_array(one, what="A vector")
         if vector.shape != (self.dim,):
-            raise InputError(f"A vector of {self.dim} dimensions is needed, got an array of shape {vector.shape}.")
+            raise InputError(
+                f"A vector of {self.dim} dimensions is needed, got an array of shape {vector.shape}.",
+                code="other_dimensions",
+            )
         unit: Floats = unit_rows(vector[None])[0]
         return unit
 

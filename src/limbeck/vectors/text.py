@@ -76,10 +76,14 @@ def read_text(
                     1,
                     f"the number of words and of dimensions is needed, got {got!r}: "
                     "read the file as format 'glove' if it has no header.",
+                    code="malformed",
                 )
             if found and not 1 <= found[1] <= MOST_DIMENSIONS:
                 raise InputError.at(
-                    path, 1, f"the header must promise 1 to {MOST_DIMENSIONS:,} dimensions, got {found[1]}: mend it."
+                    path,
+                    1,
+                    f"the header must promise 1 to {MOST_DIMENSIONS:,} dimensions, got {found[1]}: mend it.",
+                    code="out_of_range",
                 )
             if found:
                 (promised, dim), line = found, 2
@@ -96,13 +100,14 @@ def read_text(
         if gatherer.full:
             break
     if dim is None:
-        raise InputError(f"{path}: word vectors are needed, the file is empty.")
+        raise InputError(f"{path}: word vectors are needed, the file is empty.", code="empty")
     if promised is not None and not gatherer.full:
         if gatherer.seen < promised:
             raise InputError.at(
                 path,
                 line - 1,
                 f"the header promises {promised} words, the file ends after {gatherer.seen}: {gatherer.instead()}.",
+                code="damaged",
             )
         gatherer.note(BEYOND_HEADER, gatherer.seen - promised)
     return gatherer.table(dim)
@@ -128,7 +133,12 @@ def dimension_of(data: bytes, path: str | Path) -> int:
         if numbers:
             counts[numbers] += 1
     if not counts:
-        raise InputError.at(path, 1, "a word and its numbers, parted by blanks, are needed: these are no word vectors.")
+        raise InputError.at(
+            path,
+            1,
+            "a word and its numbers, parted by blanks, are needed: these are no word vectors.",
+            code="other_kind",
+        )
     return counts.most_common(1)[0][0]
 
 
@@ -219,6 +229,7 @@ def parse_slowly(
                     lines[row],
                     f"{dim} numbers parted by single blanks are needed after "
                     f"{word!r}, got {got!r} in dimension {column}: mend the line.",
+                    code="malformed",
                 )
             values[row, column] = number
     return values
@@ -226,7 +237,10 @@ def parse_slowly(
 
 def wrong_dimension(path: str | Path, line: int, word: str, dim: int, got: int) -> InputError:
     return InputError.at(
-        path, line, f"{word!r} must have {dim} numbers like the other words, got {got}: mend or remove the line."
+        path,
+        line,
+        f"{word!r} must have {dim} numbers like the other words, got {got}: mend or remove the line.",
+        code="malformed",
     )
 
 
@@ -261,5 +275,7 @@ def check_text_words(words: Sequence[str], path: str | Path) -> None:
         if "\n" in word or any(looks_like_number(piece) for piece in raw.split(b" ")[1:]):
             raise InputError(
                 f"{path}: a word in text must be one line and not end like a number, got {word!r} "
-                f"(word {row}): save as npz or safetensors, which hold any word."
+                f"(word {row}): save as npz or safetensors, which hold any word.",
+                code="unsupported",
+                parameter="format",
             )

@@ -33,10 +33,13 @@ def whole_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
     except BlockingIOError:
-        raise LimbeckError(f"{folder}: it is being written at this moment: wait for it, or choose another.") from None
+        raise LimbeckError(
+            f"{folder}: it is being written at this moment: wait for it, or choose another.", code="busy"
+        ) from None
     except OSError as error:
         raise LimbeckError(
-            f"{folder}: could not be written ({error.strerror or error}): free space or choose another place."
+            f"{folder}: could not be written ({error.strerror or error}): free space or choose another place.",
+            code="not_writable",
         ) from error
     finally:
         if handle is not None:

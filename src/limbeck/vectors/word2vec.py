@@ -26,6 +26,7 @@ def read_word2vec_binary(stream: IO[bytes], path: str | Path, *, limit: int | No
             1,
             "the number of words and of dimensions is needed, "
             f"got {first[:40].decode('utf-8', 'replace')!r}: this is no word2vec binary file.",
+            code="other_kind",
         )
     promised, dim = header
     size = 4 * dim
@@ -46,7 +47,8 @@ def read_word2vec_binary(stream: IO[bytes], path: str | Path, *, limit: int | No
     if record < promised and not gatherer.full:
         raise InputError(
             f"{path}: word {record + 1}: the header promises {promised} words of {dim} dimensions, the file ends or "
-            f"breaks after {record}: {gatherer.instead()}."
+            f"breaks after {record}: {gatherer.instead()}.",
+            code="damaged",
         )
     if not gatherer.full:
         gatherer.note(BEYOND_HEADER, record - promised)
@@ -79,5 +81,7 @@ def check_binary_words(words: Sequence[str], path: str | Path) -> None:
         if " " in word or "\n" in word or not word:
             raise InputError(
                 f"{path}: a word in word2vec's binary format must not be empty nor hold a blank or newline, "
-                f"got {word!r} (word {row}): save as npz or safetensors, which hold any word."
+                f"got {word!r} (word {row}): save as npz or safetensors, which hold any word.",
+                code="unsupported",
+                parameter="format",
             )

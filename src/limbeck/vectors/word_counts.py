@@ -25,7 +25,9 @@ def _read(path: Path) -> tuple[dict[str, int], int | None]:
     if path.is_dir():
         vectors = StaticVectors.load(path)
         if vectors.counts is None:
-            raise InputError(f"{path}: counts of words are needed, these vectors have none: give a file of counts.")
+            raise InputError(
+                f"{path}: counts of words are needed, these vectors have none: give a file of counts.", code="no_counts"
+            )
         return dict(zip(vectors.words, vectors.counts.tolist(), strict=True)), vectors.total
     found: dict[str, int] = {}
     with open_text(path) as stream:
@@ -35,6 +37,8 @@ def _read(path: Path) -> tuple[dict[str, int], int | None]:
             word, _, last = text.strip().replace("\t", " ").rpartition(" ")
             count = count_of(last)
             if not word.strip() or count is None:
-                raise InputError.at(path, line, f"a word and its count must stand there, got {text.strip()[:40]!r}.")
+                raise InputError.at(
+                    path, line, f"a word and its count must stand there, got {text.strip()[:40]!r}.", code="malformed"
+                )
             found[word.strip()] = found.get(word.strip(), 0) + count
     return found, None

@@ -49,7 +49,9 @@ class OccurrenceWriter:
         choose(dtype, LARGEST, what="dtype")
         self.folder = Path(folder)
         if (self.folder / DESCRIPTION).exists():
-            raise InputError(f"{self.folder}: a new folder is needed, got one of finished vectors: choose another.")
+            raise InputError(
+                f"{self.folder}: a new folder is needed, got one of finished vectors: choose another.", code="exists"
+            )
         self.dtype: str = dtype
         self.layers, self.dim = tuple(layers), dim
         self.about = dict(about or {})
@@ -85,17 +87,22 @@ class OccurrenceWriter:
         `shard`: its number; left out, the first that is not there yet.
         """
         if (positions is None) == (occurrences is None):
-            raise UsageError("Either positions or occurrences must be given, got both or neither.")
+            raise UsageError("Either positions or occurrences must be given, got both or neither.", code="exclusive")
         rows = len(strings)
         array = as_array(vectors)
         if array.shape != (len(self.layers), rows, self.dim) or not len(sentences) == len(texts) == rows:
             raise UsageError(
                 f"Vectors (layers, words, dimensions) of {len(self.layers)}, {rows}, {self.dim} are needed "
                 f"with as many sentences and texts as words, got vectors {array.shape}, {len(sentences)} "
-                f"sentences and {len(texts)} texts."
+                f"sentences and {len(texts)} texts.",
+                code="wrong_shape",
+                parameter="vectors",
             )
         if not is_together(np.asarray(texts)):
-            raise UsageError("The words of one text must stand together, got a text divided by another: sort by text.")
+            raise UsageError(
+                "The words of one text must stand together, got a text divided by another: sort by text.",
+                code="out_of_order",
+            )
         self.check_numbers(array, strings)
         if occurrences is None:
             assert positions is not None
@@ -129,7 +136,9 @@ class OccurrenceWriter:
                 todo = "keep them with dtype='float32'" if np.isfinite(worst) else "look at the encoder"
                 raise InputError(
                     f"Vectors kept as {self.dtype} must be within ±{LARGEST[self.dtype]:g}, got {worst:g} "
-                    f"in layer {layer} of {strings[row]!r}: {todo}."
+                    f"in layer {layer} of {strings[row]!r}: {todo}.",
+                    code="out_of_range",
+                    parameter="dtype",
                 )
 
     def close(self, *, duplicates: NDArray[np.int64] | None = None) -> None:
@@ -147,7 +156,8 @@ class OccurrenceWriter:
                 if about[key] != value:
                     raise InputError(
                         f"{path}: all shards must have {key} {value!r}, got {about[key]!r}: "
-                        "remove the folder and encode again."
+                        "remove the folder and encode again.",
+                        code="other_settings",
                     )
             shards.append({"file": path.name, "rows": about["rows"], "hash": about["hash"]})
         description = {

@@ -54,7 +54,11 @@ def write_report(settings: ReportSettings) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, page)
     except OSError as error:
-        raise LimbeckError(f"{path}: a page must be writable; {error.strerror}: choose another --out.") from error
+        raise LimbeckError(
+            f"{path}: a page must be writable; {error.strerror}: choose another --out.",
+            code="not_writable",
+            parameter="out",
+        ) from error
     return path
 
 
@@ -75,7 +79,8 @@ def page_of(folders: Sequence[Folder], *, title: str | None = None) -> str:
         if size <= MOST_BYTES:
             return page
     raise LimbeckError(
-        f"A page must be at most {MOST_BYTES / 1e6:.0f} MB, {len(folders)} runs make {size / 1e6:.0f} MB: give fewer."
+        f"A page must be at most {MOST_BYTES / 1e6:.0f} MB, {len(folders)} runs make {size / 1e6:.0f} MB: give fewer.",
+        code="too_large",
     )
 
 

@@ -52,10 +52,14 @@ class Folder:
         try:
             table = read_csv(path)
         except (OSError, IndexError, ValueError, csv.Error) as error:
-            raise InputError(f"{path}: must be a whole CSV table ({error}): make the run again.") from error
+            raise InputError(
+                f"{path}: must be a whole CSV table ({error}): make the run again.", code="damaged"
+            ) from error
         missing = [column for column in columns if column not in table]
         if missing:
-            raise InputError(f"{path}: must have the columns {', '.join(missing)}: make the run again.")
+            raise InputError(
+                f"{path}: must have the columns {', '.join(missing)}: make the run again.", code="incomplete"
+            )
         return table
 
     def parquet(self, name: str, *columns: str, perhaps: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -71,7 +75,9 @@ class Folder:
             return {column: table.column(column) for column in wanted}
         except (OSError, ValueError, KeyError) as error:
             reason = " ".join(str(error).split())[:100]
-            raise InputError(f"{path}: must be a Parquet table with {', '.join(columns)}; {reason}.") from error
+            raise InputError(
+                f"{path}: must be a Parquet table with {', '.join(columns)}; {reason}.", code="damaged"
+            ) from error
 
 
 def numbers(cells: Sequence[str]) -> Floats:
@@ -88,7 +94,7 @@ def numbers(cells: Sequence[str]) -> Floats:
 def find_folders(paths: Sequence[str | Path]) -> list[Folder]:
     """Every run in the given folders, under names that differ."""
     if not paths:
-        raise UsageError("At least one run folder must be given; got none.")
+        raise UsageError("At least one run folder must be given; got none.", code="required", parameter="runs")
     found = [folder for path in paths for folder in _runs_in(Path(path))]
     once = {(folder.path.resolve(), folder.kind): folder for folder in found}
     return _named_apart(list(once.values()))
@@ -107,7 +113,9 @@ def tells_command(path: Path) -> bool:
 def _runs_in(path: Path) -> Iterator[Folder]:
     """A run itself, with those that it is made of; or the runs that a folder of several holds."""
     if not path.is_dir():
-        raise InputError(f"{path}: a report is made of run folders, there is none: give the folder of a finished run.")
+        raise InputError(
+            f"{path}: a report is made of run folders, there is none: give the folder of a finished run.", code="no_run"
+        )
     if (path / "findings.json").is_file():
         account = _read(path / "findings.json")
         yield Folder(path, FINDINGS, str(account.get("paper", {}).get("id") or plain_name(path)), account)
@@ -120,7 +128,8 @@ def _runs_in(path: Path) -> Iterator[Folder]:
         found = list(_several(path))
         if not found:
             raise InputError(
-                f"{path}: it holds no finished run, no run.json, findings.json or vectors.json: give a run folder."
+                f"{path}: it holds no finished run, no run.json, findings.json or vectors.json: give a run folder.",
+                code="no_run",
             )
         yield from found
 

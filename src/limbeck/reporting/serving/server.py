@@ -37,7 +37,9 @@ def serve(folder: str | Path, *, port: int = 0, ready: Callable[[str], None] | N
         server = make_server(table, port=port)
     except OSError as error:
         told = error.strerror or str(error)
-        raise LimbeckError(f"Port {port} must be free; {told}: choose another --port, 0 for any.") from error
+        raise LimbeckError(
+            f"Port {port} must be free; {told}: choose another --port, 0 for any.", code="in_use", parameter="port"
+        ) from error
     with server:
         if ready is not None:
             ready(f"http://{LOOPBACK}:{server.server_address[1]}/")

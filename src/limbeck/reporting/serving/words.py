@@ -34,11 +34,15 @@ class WordTable:
         if account.get("command") != "measure":
             raise UsageError(
                 f"Runs of measure are served; {self.folder} is one of {account.get('command', 'an unknown command')}: "
-                "limbeck report shows others."
+                "limbeck report shows others.",
+                code="other_kind",
             )
         missing = [name for name in ("name", "layers") if name not in account]
         if missing:
-            raise InputError(f"{self.folder / 'run.json'}: {' and '.join(missing)} missing: measure the run again.")
+            raise InputError(
+                f"{self.folder / 'run.json'}: {' and '.join(missing)} missing: measure the run again.",
+                code="incomplete",
+            )
         self.name = str(account["name"])
         self.layers = [str(layer) for layer in account["layers"]]
         self.counts = dict(account.get("counts", {}))
@@ -48,11 +52,15 @@ class WordTable:
             self._file = parquet.ParquetFile(path, memory_map=True)
         except (OSError, ValueError) as error:
             told = " ".join(str(error).split())[:100]
-            raise InputError(f"{path}: must be there and whole; {told}: measure the run again.") from error
+            raise InputError(
+                f"{path}: must be there and whole; {told}: measure the run again.", code="not_readable"
+            ) from error
         known = self._file.schema_arrow.names
         self.columns = [name for name in COLUMNS if name in known]
         if self._file.metadata.num_rows % len(self.layers) or "word" not in known:
-            raise InputError(f"{path}: must have every word at each layer of run.json: measure the run again.")
+            raise InputError(
+                f"{path}: must have every word at each layer of run.json: measure the run again.", code="incomplete"
+            )
         self._column = lru_cache(maxsize=16)(self._read_column)
         self._order = lru_cache(maxsize=16)(self._sorted)
         self._words: list[str] | None = None
@@ -84,7 +92,9 @@ class WordTable:
         choose(layer, self.layers, what="layer")
         choose(sort, ["word", *self.columns], what="sort")
         if offset < 0 or not 0 < limit <= MOST_ROWS:
-            raise UsageError(f"offset must be at least 0 and limit 1 to {MOST_ROWS}, got {offset} and {limit}.")
+            raise UsageError(
+                f"offset must be at least 0 and limit 1 to {MOST_ROWS}, got {offset} and {limit}.", code="out_of_range"
+            )
         place = self.layers.index(layer)
         order = self._order(sort, place, descending)
         if search:
@@ -149,7 +159,7 @@ class WordTable:
         try:
             return self.words.index(word)
         except ValueError:
-            raise UsageError(f"The run follows no word {word!r}.") from None
+            raise UsageError(f"The run follows no word {word!r}.", code="not_found") from None
 
     def _read_column(self, name: str, place: int) -> Floats:
         return np.array(self._every(name, place), dtype=np.float64)

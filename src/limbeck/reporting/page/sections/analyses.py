@@ -49,7 +49,7 @@ def _compared(folder: Folder) -> dict[str, Any]:
         sentences = [str(sentence) for sentence in told.get("sentences", [])]
         return {"sides": sides, "layers": told.get("kind") == "measure", "sentences": sentences}
     except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: must be a whole JSON object ({error}): compare again.") from error
+        raise InputError(f"{path}: must be a whole JSON object ({error}): compare again.", code="damaged") from error
 
 
 def _differences(folder: Folder) -> Iterator[dict[str, Any]]:

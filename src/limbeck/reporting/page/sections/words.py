@@ -61,7 +61,10 @@ def read_followed(folder: Folder) -> Followed | None:
     step = max(len(layers), 1)
     rows = len(table["layer"])
     if rows % step or (rows and table["layer"].to_pylist() != layers * (rows // step)):
-        raise InputError(f"{folder.path / 'words.parquet'}: every word must have a row a layer: measure the run again.")
+        raise InputError(
+            f"{folder.path / 'words.parquet'}: every word must have a row a layer: measure the run again.",
+            code="incomplete",
+        )
     columns = {name: table[name].to_numpy().reshape(-1, step) for name in names}
     mev, chance = (
         table[name].to_numpy().astype(np.float64).reshape(-1, step)
