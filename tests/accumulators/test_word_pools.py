@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 
 from limbeck.accumulators import WordPools
 from limbeck.encoded import Encoded
@@ -67,9 +68,9 @@ def test_extremes_keep_the_vectors_precision():
 def test_only_what_was_asked_for_is_kept():
     pools = WordPools(**SHAPE, words=3, pools=["min"])
     assert set(pools.state()) == {"seen", "n", "min"}
-    with pytest.raises(UsageError, match="pool must be one of min"):
+    with raises(UsageError, code="unknown_choice", parameter="pool"):
         pools.pooled("mean", 0)
-    with pytest.raises(UsageError, match="did you mean 'mean'"):
+    with raises(UsageError, code="unknown_choice", parameter="pools", says="'mean'"):
         WordPools(**SHAPE, words=3, pools=["meen"])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import raises
 
 from limbeck.corpus import Corpus, Text
 from limbeck.corpus.formats import by_look
@@ -81,15 +82,15 @@ def test_table_by_number_and_name(tmp_path: Path) -> None:
 
 def test_table_errors(tmp_path: Path) -> None:
     text = "a\tb\nc\n"
-    with pytest.raises(InputError, match=r"t\.tsv:2: the row must have column 2, got 1"):
+    with raises(InputError, code="malformed", parameter="columns", says=("t.tsv:2:", "got 1")):
         list(corpus(tmp_path, text, "t.tsv", columns=(1, 2)))
-    with pytest.raises(UsageError, match="did you mean 'sentence_A'"):
+    with raises(UsageError, code="incomplete", parameter="columns", says="'sentence_A'"):
         list(corpus(tmp_path, "sentence_A\tb\nx\ty\n", "t.tsv", columns=("sentence_a",)))
-    with pytest.raises(UsageError, match="must be named, got none"):
+    with raises(UsageError, code="required", parameter="columns"):
         list(corpus(tmp_path, text, "t.tsv"))
-    with pytest.raises(UsageError, match="counts from 1"):
+    with raises(UsageError, code="out_of_range", parameter="columns"):
         list(corpus(tmp_path, text, "t.tsv", columns=(0,)))
-    with pytest.raises(InputError, match="comma-separated"):
+    with raises(InputError, code="other_kind"):
         corpus(tmp_path, "a,b\n", "t.csv")
 
 
@@ -121,19 +122,19 @@ def test_json_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "datum"),
     [
-        ("{broken", r"t\.jsonl:2: .*broken JSON"),
-        ("[1]", r"t\.jsonl:2: .*got list"),
-        ('{"other": 1}', r"t\.jsonl:2: .*'other'"),
-        ('{"words": "abc"}', r"t\.jsonl:2: .*must be a list"),
-        ('{"words": ["a", ""]}', r"t\.jsonl:2: .*not empty"),
-        ('{"words": ["a"], "labels": {"1": {"x": "y"}}}', r"t\.jsonl:2: .*from 0 to 0, got 1"),
-        ('{"words": ["a"], "labels": [1, 2]}', r"t\.jsonl:2: .*labels. must have a label for each"),
+        ("{broken", "t.jsonl:2:"),
+        ("[1]", "t.jsonl:2:"),
+        ('{"other": 1}', "'other'"),
+        ('{"words": "abc"}', "t.jsonl:2:"),
+        ('{"words": ["a", ""]}', "t.jsonl:2:"),
+        ('{"words": ["a"], "labels": {"1": {"x": "y"}}}', "got 1"),
+        ('{"words": ["a"], "labels": [1, 2]}', "t.jsonl:2:"),
     ],
 )
-def test_broken_json_lines(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_broken_json_lines(tmp_path: Path, line: str, datum: str) -> None:
+    with raises(InputError, code="malformed", parameter=None, says=datum):
         list(corpus(tmp_path, '{"words": ["fine"]}\n' + line + "\n", "t.jsonl"))
 
 
@@ -157,18 +158,18 @@ def test_tokens_with_lists_of_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "datum"),
     [
-        ({"tokens": ["No", "call"], "ner_tags": [0]}, '"ner_tags" must have a label for each of the 2 words, got 1'),
-        ({"tokens": ["No"], "pos_tags": ["a", "b"]}, '"pos_tags" must have a label for each of the 1 words, got 2'),
-        ({"tokens": None}, '"tokens" must be a list of words, got null'),
-        ({"text": 3}, '"text" must be a text, got int'),
+        ({"tokens": ["No", "call"], "ner_tags": [0]}, '"ner_tags"'),
+        ({"tokens": ["No"], "pos_tags": ["a", "b"]}, '"pos_tags"'),
+        ({"tokens": None}, '"tokens"'),
+        ({"text": 3}, '"text"'),
     ],
 )
-def test_labels_and_words_that_do_not_fit_are_refused_by_line(tmp_path: Path, row: dict[str, Any], told: str) -> None:
+def test_labels_and_words_that_do_not_fit_are_refused_by_line(tmp_path: Path, row: dict[str, Any], datum: str) -> None:
     file = tmp_path / "t.jsonl"
     file.write_text(json.dumps(TAGGED[0]) + "\n" + json.dumps(row) + "\n")
-    with pytest.raises(InputError, match=f"t.jsonl:2: {told}"):
+    with raises(InputError, code="malformed", says=("t.jsonl:2:", datum)):
         list(Corpus(file))
 
 
@@ -180,7 +181,7 @@ def test_json_lines_of_named_columns(tmp_path: Path) -> None:
     assert [s.words for s in found] == [("A", "bank", "."), ("It", "lends"), ("So", "what")]
     assert found[0].paragraph < found[1].paragraph
     assert [s.words for s in Corpus(file, columns="body")] == [("It", "lends"), ("So", "what")]
-    with pytest.raises(InputError, match="'missing'"):
+    with raises(InputError, code="malformed", parameter="columns", says="'missing'"):
         list(Corpus(file, columns="missing"))
 
 
@@ -214,10 +215,10 @@ def test_parquet(tmp_path: Path) -> None:
     listed = Corpus(path, columns=["words"])
     assert [len(raw.lines) for raw in listed.documents()] == [1_000, 2]
     assert sum(len(s.words) for s in listed) == 2_004
-    with pytest.raises(UsageError, match="the file has text, words"):
+    with raises(UsageError, code="incomplete", parameter="columns"):
         list(Corpus(path, columns=["id"]))
     path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(InputError, match="cannot be read as Parquet"):
+    with raises(InputError, code="damaged"):
         list(Corpus(path))
 
 
@@ -249,7 +250,7 @@ def test_conllu(tmp_path: Path) -> None:
     assert Text((first, second)).layout()[0] == "don't! in dem Haus"
     assert first.labels[0] == {"lemma": "do", "upos": "AUX", "xpos": "VBP", "feats": "Mood=Ind", "deprel": "root"}
     assert "feats" not in first.labels[1]
-    with pytest.raises(InputError, match=r"bad\.conllu:2: .*10 columns.*got 2"):
+    with raises(InputError, code="malformed", says=("bad.conllu:2:", "10", "got 2")):
         list(corpus(tmp_path, "# x\n1\tword\n", "bad.conllu"))
 
 
@@ -289,7 +290,7 @@ def test_semcor(tmp_path: Path) -> None:
     }
     assert first.labels[2] == {"pos": "NN", "lemma": "thing"}
     assert (second.paragraph, second.index) == (1, 1)
-    with pytest.raises(InputError, match=r"br-a02:1: must be one SGML element"):
+    with raises(InputError, code="malformed", parameter="format", says="br-a02:1:"):
         list(corpus(tmp_path, "<wf broken\n", "br-a02", format="semcor"))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import raises
 
 from limbeck.corpus import Corpus
 from limbeck.corpus.sample import SAMPLE, sample_path
@@ -62,7 +63,7 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     Path(SAMPLE).write_text("This one is mine.\n", encoding="utf-8")
     assert [sentence.words for sentence in Corpus("sample")] == [("This", "one", "is", "mine", ".")]
-    with pytest.raises(InputError, match="no such file"):
+    with raises(InputError, code="not_found"):
         Corpus("./simple")
 
 

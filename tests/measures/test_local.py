@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 from scipy.cluster.vq import kmeans2
 from scipy.special import logsumexp
 
@@ -88,9 +89,9 @@ def test_mean_cosine_of_no_pairs() -> None:
 
 def test_bad_input() -> None:
     for options in ({"clusters": 0}, {"seeds": 0}, {"iterations": 0}):
-        with pytest.raises(LimbeckError, match="at least 1; got 0"):
+        with raises(LimbeckError, code="out_of_range", parameter=None, says="got 0"):
             local_isotropy(made(), **options)
-    with pytest.raises(UsageError, match="did you mean 'random'"):
+    with raises(UsageError, code="unknown_choice", parameter="init", says="'random'"):
         local_isotropy(made(), init="randm")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 from scipy.special import logsumexp
 from sklearn.decomposition import TruncatedSVD
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -123,9 +124,17 @@ def test_undefined_is_not_a_number() -> None:
     assert "eigen" in geometry(np.eye(3)).note
 
 
-@pytest.mark.parametrize("bad", [np.zeros((0, 3)), np.zeros(3), np.zeros((2, 0)), np.array([[1.0, np.nan]])])
-def test_what_is_no_table_is_refused(bad: np.ndarray) -> None:
-    with pytest.raises(LimbeckError, match="A table must"):
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (np.zeros((0, 3)), "wrong_shape"),
+        (np.zeros(3), "wrong_shape"),
+        (np.zeros((2, 0)), "wrong_shape"),
+        (np.array([[1.0, np.nan]]), "not_finite"),
+    ],
+)
+def test_what_is_no_table_is_refused(bad: np.ndarray, code: str) -> None:
+    with raises(LimbeckError, code=code, parameter="table"):
         checked(bad)
 
 

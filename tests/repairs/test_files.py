@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_array_equal
+from refusals import raises
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -46,7 +47,7 @@ def test_there_and_back(repair: Any, tmp_path: Path) -> None:
         k: np.asarray(v).tolist() for k, v in repair.get_params().items()
     }
     assert list(tmp_path.iterdir()) == [tmp_path / "r.safetensors"]
-    with pytest.raises(LimbeckError, match="not its sums"):
+    with raises(LimbeckError, code="not_resumable"):
         loaded.partial_fit(X)
     loaded.fit(X + 1.0)  # anew
     loaded.partial_fit(X)
@@ -95,7 +96,7 @@ def test_feature_names_are_kept(tmp_path: Path) -> None:
 
 
 def test_only_fitted_repairs_are_saved(tmp_path: Path) -> None:
-    with pytest.raises(LimbeckError, match="got StandardScaler"):
+    with raises(LimbeckError, code="wrong_type", parameter="repair"):
         lb.repairs.save(make_pipeline(Center(), StandardScaler()).fit(X), tmp_path / "r")
     with pytest.raises(ValueError, match="not fitted"):
         lb.repairs.save(Center(), tmp_path / "r")
@@ -112,11 +113,11 @@ def rewrite(path: Path, change: Any) -> None:
 
 
 BREAKS: dict[str, tuple[Any, str]] = {
-    "format": (lambda a, t: t.update(format=2), "repair format 2, this limbeck reads 1"),
-    "class": (lambda a, t: t["steps"][0].update({"class": "Centre"}), "did you mean 'Center'"),
+    "format": (lambda a, t: t.update(format=2), "other_format"),
+    "class": (lambda a, t: t["steps"][0].update({"class": "Centre"}), "unknown_choice"),
     "steps": (lambda a, t: t.update(steps=[]), "damaged"),
     "lost array": (lambda a, t: a.pop("0.mean_"), "damaged"),
-    "nan": (lambda a, t: a.update({"0.mean_": np.full(5, np.nan)}), "mean_ is not finite"),
+    "nan": (lambda a, t: a.update({"0.mean_": np.full(5, np.nan)}), "damaged"),
     "shape": (lambda a, t: a.update({"0.mean_": np.zeros(4)}), "damaged"),
     "params": (lambda a, t: t["steps"][0]["params"].update(strength=2), "damaged"),
     "no dictionary": (lambda a, t: t.update(steps=[3]), "damaged"),
@@ -126,11 +127,11 @@ BREAKS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_damaged_file_is_one_line(name: str, tmp_path: Path) -> None:
-    change, told = BREAKS[name]
+    change, code = BREAKS[name]
     path = tmp_path / "r.safetensors"
     Center().fit(X).save(path)
     rewrite(path, change)
-    with pytest.raises(InputError, match=told) as caught:
+    with raises(InputError, code=code) as caught:
         lb.repairs.load(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
@@ -138,17 +139,17 @@ def test_a_damaged_file_is_one_line(name: str, tmp_path: Path) -> None:
 
 def test_a_foreign_file_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
-    with pytest.raises(InputError, match="cannot be read"):
+    with raises(InputError, code="other_kind"):
         lb.repairs.load(path)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(InputError, match="cannot be read"):
+    with raises(InputError, code="other_kind"):
         lb.repairs.load(path)
     save_file({"vectors": X}, path)
-    with pytest.raises(InputError, match="something else"):
+    with raises(InputError, code="other_kind"):
         lb.repairs.load(path)
     Whitening().fit(X).save(path)
     path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(InputError, match="cannot be read") as caught:
+    with raises(InputError, code="other_kind") as caught:
         lb.repairs.load(path)
     assert "\n" not in str(caught.value)
     with pytest.raises(InputError):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from refusals import raises
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -211,9 +212,9 @@ def test_wrong_use_is_told() -> None:
         Center().mean_
     with pytest.raises(ValueError, match="3 features, but Center is expecting 6"):
         Center().fit(X).transform(torch.ones(2, 3))
-    with pytest.raises(UsageError, match="did you mean 'centered'"):
+    with raises(UsageError, code="unknown_choice", parameter="projection", says="'centered'"):
         AllButTheTop(projection="centred").fit(X)
-    with pytest.raises(LimbeckError, match="whole number of at least 0; got True"):
+    with raises(LimbeckError, code="out_of_range", parameter="components"):
         AllButTheTop(True).fit(X)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 from sklearn.pipeline import make_pipeline
 
 import limbeck as lb
@@ -122,15 +123,15 @@ def test_refused(tmp_path):
     from limbeck.repairs.sentence_transformers import RepairModule
 
     repair = lb.repairs.Center().fit(np.eye(4))
-    with pytest.raises(UsageError, match="did you mean 'token_embeddings'"):
+    with raises(UsageError, code="unknown_choice", parameter="on", says="'token_embeddings'"):
         RepairModule(repair, on="token_embedding")
-    with pytest.raises(UsageError, match="between Transformer and Pooling, got sentence_embedding"):
+    with raises(UsageError, code="out_of_order"):
         RepairModule(repair)({"sentence_embedding": torch.zeros(1, 4)})
-    with pytest.raises(UsageError, match="4 dimensions and vectors of 5"):
+    with raises(UsageError, code="other_dimensions"):
         RepairModule(repair)({"token_embeddings": torch.zeros(1, 2, 5)})
     RepairModule(repair).save(str(tmp_path))
     (tmp_path / "repair.safetensors").unlink()
-    with pytest.raises(InputError, match=r"repair\.safetensors is needed"):
+    with raises(InputError, code="not_found", says="repair.safetensors"):
         RepairModule.load(str(tmp_path))
 
 

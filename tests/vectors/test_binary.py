@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import raises
 
 from limbeck.errors import InputError
 from limbeck.vectors import StaticVectors
@@ -68,8 +69,7 @@ def test_word2vec_binary_words_that_are_not_utf8(tmp_path: Path) -> None:
 def test_truncated_word2vec_binary(tmp_path: Path) -> None:
     path = tmp_path / "v.bin"
     path.write_bytes(word2vec_bytes(RECORDS, 2, newline=b"\n")[:-4])
-    told = r"v\.bin: word 3: the header promises 3 words .* after 2: .*\(limit=2\)"
-    with pytest.raises(InputError, match=told):
+    with raises(InputError, code="damaged", says=("v.bin: word 3:", "(limit=2)")):
         StaticVectors.load(path)
     assert len(StaticVectors.load(path, limit=2)) == 2
 
@@ -85,7 +85,7 @@ def test_word2vec_binary_header_that_promises_too_few(tmp_path: Path) -> None:
 def test_word2vec_binary_with_nan(tmp_path: Path) -> None:
     path = tmp_path / "v.bin"
     path.write_bytes(word2vec_bytes([*RECORDS, (b"bad", [float("nan"), 1.0])], 2, newline=b"\n"))
-    with pytest.raises(InputError, match=r"v\.bin: word 4: the vector of 'bad' .* got nan in dimension 0"):
+    with raises(InputError, code="not_finite", says=("'bad'", "word 4", "v.bin", "dimension 0")):
         StaticVectors.load(path)
 
 
@@ -171,34 +171,34 @@ def test_old_supervised_fasttext_has_no_ngrams(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code", "datum"),
     [
-        (lambda data: data[:200], "ends"),
-        (lambda data: data[:20], "ends after 20 bytes"),
-        (lambda data: data[:64] + b"\xff" * 4 + data[68:], "damaged"),
-        (lambda data: data[:4] + struct.pack("<i", 99) + data[8:], "versions .* got 99"),
+        (lambda data: data[:200], "damaged", ""),
+        (lambda data: data[:20], "damaged", "20"),
+        (lambda data: data[:64] + b"\xff" * 4 + data[68:], "damaged", ""),
+        (lambda data: data[:4] + struct.pack("<i", 99) + data[8:], "other_format", "99"),
     ],
 )
-def test_damaged_fasttext(tmp_path: Path, change: object, message: str) -> None:
+def test_damaged_fasttext(tmp_path: Path, change: object, code, datum: str) -> None:
     matrix = np.ones((17, 4), dtype=np.float32)
     data = fasttext_bytes(WORDS, matrix, minn=3, maxn=4, bucket=10)
     (tmp_path / "m.bin").write_bytes(change(data))  # type: ignore[operator]
-    with pytest.raises(InputError, match=rf"m\.bin: .*({message})"):
+    with raises(InputError, code=code, says=("m.bin:", datum)):
         StaticVectors.load(tmp_path / "m.bin")
 
 
 def test_quantized_fasttext_is_refused(tmp_path: Path) -> None:
     data = fasttext_bytes(["a"], np.ones((11, 2)), minn=3, maxn=4, bucket=10, quantized=True)
     (tmp_path / "m.ftz").write_bytes(data)
-    with pytest.raises(InputError, match="quantized"):
+    with raises(InputError, code="unsupported"):
         StaticVectors.load(tmp_path / "m.ftz")
 
 
 def test_not_fasttext(tmp_path: Path) -> None:
     (tmp_path / "m.bin").write_bytes(b"\0" * 100)
-    with pytest.raises(InputError, match="begins with 793712314, got 0"):
+    with raises(InputError, code="other_kind", says=("793712314", "got 0")):
         StaticVectors.load(tmp_path / "m.bin", "fasttext-binary")
-    with pytest.raises(InputError, match="unknown binary"):
+    with raises(InputError, code="other_kind"):
         StaticVectors.load(tmp_path / "m.bin")
 
 
@@ -209,9 +209,9 @@ def test_files_without_a_reader_are_told_what_to_save_instead(tmp_path: Path) ->
     keyed.add_vectors(words, matrix)
     keyed.save(str(tmp_path / "v.kv"))
     np.save(tmp_path / "v.npy", matrix)
-    with pytest.raises(InputError, match=r"got a pickle, as gensim's save writes, .* save_word2vec_format\(NAME"):
+    with raises(InputError, code="unsupported"):
         StaticVectors.load(tmp_path / "v.kv")
-    with pytest.raises(InputError, match=r"v\.npy: .* no vocabulary .* v\.txt, or .* numpy\.savez\(NAME, words"):
+    with raises(InputError, code="incomplete", parameter="words", says=("v.npy", "v.txt")):
         StaticVectors.load(tmp_path / "v.npy")
     keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
     np.savez(tmp_path / "v.npz", words=words, vectors=matrix)
@@ -232,7 +232,7 @@ def test_an_array_has_its_words_beside_it(tmp_path: Path) -> None:
             assert vectors.words == words
             assert np.array_equal(vectors.matrix, matrix.astype(dtype).astype(np.float32))
     (tmp_path / "v.txt").write_text("tea\nnight\n")
-    with pytest.raises(InputError, match=r"v\.npy: .* 2 words and an array of shape \(3, 4\)"):
+    with raises(InputError, code="wrong_shape", says="v.npy"):
         StaticVectors.load(tmp_path / "v.npy")
 
 
@@ -240,7 +240,7 @@ def test_vectors_in_text_form_beside_an_array_are_not_its_words(tmp_path: Path) 
     np.save(tmp_path / "v.npy", np.eye(2))
     for rows in ("tea 1 0\nnight 0 1\n", "2 2\ntea 1 0\n"):  # as many lines as rows
         (tmp_path / "v.txt").write_text(rows)
-        with pytest.raises(InputError, match="no vocabulary"):
+        with raises(InputError, code="incomplete", parameter="words"):
             StaticVectors.load(tmp_path / "v.npy")
     (tmp_path / "vocab.txt").write_text("tea\nnight\n")
     assert StaticVectors.load(tmp_path / "v.npy").words == ["tea", "night"]
@@ -249,9 +249,9 @@ def test_vectors_in_text_form_beside_an_array_are_not_its_words(tmp_path: Path) 
 def test_an_array_of_objects_or_cut_off_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("tea\nnight\n")
     np.save(tmp_path / "v.npy", np.array([{}, 1]), allow_pickle=True)
-    with pytest.raises(InputError, match="pickle"):
+    with raises(InputError, code="damaged"):
         StaticVectors.load(tmp_path / "v.npy")
     np.save(tmp_path / "v.npy", np.eye(2))
     (tmp_path / "v.npy").write_bytes((tmp_path / "v.npy").read_bytes()[:-8])
-    with pytest.raises(InputError, match=r"v\.npy"):
+    with raises(InputError, code="damaged", says="v.npy"):
         StaticVectors.load(tmp_path / "v.npy")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import raises
 
 from limbeck.cli import main
 from limbeck.errors import InputError, UsageError
@@ -108,7 +109,7 @@ def test_blanks_in_words(tmp_path: Path) -> None:
     assert StaticVectors.load(tmp_path / "v.vec").words == words
     convert(tmp_path / "v.npz", tmp_path / "folder")  # any word will do there
     assert StaticVectors.load(tmp_path / "folder").words == words
-    with pytest.raises(UsageError, match="cannot keep blanks"):
+    with raises(UsageError, code="blanks_kept", parameter="blanks"):
         convert(tmp_path / "v.npz", tmp_path / "w.bin", blanks="keep")
 
 
@@ -126,7 +127,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None
     made(["a"]).save(tmp_path / "v.npz")
     for name, format in (("old.txt", "auto"), ("folder", "auto"), ("pipeline", "spacy")):
         made(["b"]).save(tmp_path / name, format)
-        with pytest.raises(InputError, match="there already: give existing='replace'"):
+        with raises(InputError, code="exists", parameter="existing", says="'replace'"):
             convert(tmp_path / "v.npz", tmp_path / name, format=format)
         assert StaticVectors.load(tmp_path / name).words == ["b"]
         convert(tmp_path / "v.npz", tmp_path / name, format=format, existing="replace")
@@ -134,10 +135,10 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     for format in ("model2vec", "spacy", "npz"):
-        with pytest.raises(InputError, match="give another name"):
+        with raises(InputError, code="not_replaceable", parameter="target"):
             convert(tmp_path / "v.npz", tmp_path / "mine", format=format, existing="replace")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
-    with pytest.raises(UsageError, match="another file than what is read"):
+    with raises(UsageError, code="same_file", parameter="target"):
         convert(tmp_path / "v.npz", tmp_path / "v.npz", existing="replace")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_torch_file
 from tokenizers import Tokenizer
@@ -52,22 +53,24 @@ def test_model2vec_quantized_vocabulary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "array"),
+    ("name", "array", "code"),
     [
-        ("mapping", [-1, 0, 1, 0]),
-        ("mapping", [0, 2, 1, 0]),
-        ("mapping", [0, 1, 1]),
-        ("mapping", [0.0, 1.0, 1.0, 0.0]),
-        ("mapping", [[0, 1, 1, 0]]),
-        ("weights", [1.0, 2.0, 0.5]),
-        ("weights", [1.0, 2.0, float("nan"), 1.0]),
+        ("mapping", [-1, 0, 1, 0], "damaged"),
+        ("mapping", [0, 2, 1, 0], "damaged"),
+        ("mapping", [0, 1, 1], "damaged"),
+        ("mapping", [0.0, 1.0, 1.0, 0.0], "damaged"),
+        ("mapping", [[0, 1, 1, 0]], "damaged"),
+        ("weights", [1.0, 2.0, 0.5], "unequal_lengths"),
+        ("weights", [1.0, 2.0, float("nan"), 1.0], "not_finite"),
     ],
 )
-def test_model2vec_quantized_vocabulary_that_names_no_row(tmp_path: Path, name: str, array: list[Any]) -> None:
+def test_model2vec_quantized_vocabulary_that_names_no_row(
+    tmp_path: Path, name: str, array: list[Any], code: str
+) -> None:
     told = {"mapping": np.array([0, 1, 1, 0]), "weights": np.ones(4), name: np.array(array)}
     save_file({"embeddings": matrix(2), **told}, tmp_path / "model.safetensors")
     (tmp_path / "tokenizer.json").write_text(json.dumps(TOKENIZER))
-    with pytest.raises(InputError, match=r"model\.safetensors: "):
+    with raises(InputError, code=code, says="model.safetensors: "):
         StaticVectors.load(tmp_path)
 
 
@@ -112,7 +115,7 @@ def test_own_unknown_word_is_kept(tmp_path: Path) -> None:
 def test_model2vec_parts_that_do_not_fit(tmp_path: Path) -> None:
     save_file({"embeddings": matrix(3)}, tmp_path / "model.safetensors")
     (tmp_path / "tokenizer.json").write_text(json.dumps(TOKENIZER))
-    with pytest.raises(InputError, match="4 tokens and 3 rows"):
+    with raises(InputError, code="unequal_lengths"):
         StaticVectors.load(tmp_path)
 
 
@@ -131,7 +134,7 @@ def test_model2vec_parts_that_do_not_fit(tmp_path: Path) -> None:
 def test_safetensors_with_a_vocabulary_beside_it(tmp_path: Path, name: str, content: str) -> None:
     x = matrix(3)
     save_file({"embeddings": x}, tmp_path / "v.safetensors")
-    with pytest.raises(InputError, match=r"v\.safetensors: .* no vocabulary"):
+    with raises(InputError, code="incomplete", parameter="words", says="v.safetensors"):
         StaticVectors.load(tmp_path / "v.safetensors")
     (tmp_path / name).write_text(content)
     vectors = StaticVectors.load(tmp_path / "v.safetensors")
@@ -152,14 +155,14 @@ def test_damaged_arrays(tmp_path: Path) -> None:
         vectors.save(tmp_path / name)
         data = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(data[:-20])
-        with pytest.raises(InputError, match=rf"{name}: .*whole file"):
+        with raises(InputError, code="damaged", says=f"{name}: "):
             StaticVectors.load(tmp_path / name)
 
 
 def test_a_zip_of_text(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "glove.zip", "w") as archive:
         archive.writestr("glove.50d.txt", "a 1 2\n")
-    with pytest.raises(InputError, match="unpack it"):
+    with raises(InputError, code="other_kind"):
         StaticVectors.load(tmp_path / "glove.zip")
 
 
@@ -168,10 +171,10 @@ def test_npz_of_others(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "v.npz", embeddings=x, vocab=np.array(["a", "b"]))
     assert np.array_equal(StaticVectors.load(tmp_path / "v.npz")["b"], x[1])
     np.savez(tmp_path / "v.npz", vectors=x, words=np.array(["a"]))
-    with pytest.raises(InputError, match="1 words and an array of shape"):
+    with raises(InputError, code="wrong_shape"):
         StaticVectors.load(tmp_path / "v.npz")
     np.savez(tmp_path / "v.npz", vectors=np.array([[1.0], [np.inf]]), words=np.array(["a", "b"]))
-    with pytest.raises(InputError, match=r"row 1: the vector of 'b'"):
+    with raises(InputError, code="not_finite", says=("'b'", "row 1")):
         StaticVectors.load(tmp_path / "v.npz")
 
 
@@ -243,35 +246,35 @@ def test_a_folder_that_lacks_something_says_what(tmp_path: Path, capfd: pytest.C
         empty.mkdir()
     (tmp_path / "other" / "notes.txt").write_text("nothing of use")
     for folder in ("empty", "other"):
-        with pytest.raises(InputError, match=rf"{folder}: a folder of word vectors must hold .*none of these"):
+        with raises(InputError, code="other_kind", says=f"{folder}: "):
             StaticVectors.load(tmp_path / folder)
     whole = StaticVectors(["a", "b"], matrix(2))
     for lacking in ("tokenizer.json", "model.safetensors"):
         whole.save(tmp_path / "made")
         (tmp_path / "made" / lacking).unlink()
-        with pytest.raises(InputError, match=rf"model2vec folder must hold .*got no {lacking}: "):
+        with raises(InputError, code="incomplete", says=f"got no {lacking}: "):
             StaticVectors.load(tmp_path / "made")
     save_file({"embeddings": matrix(2)}, tmp_path / "other" / "model.safetensors")  # of model2vec without config.json
-    with pytest.raises(InputError, match=r"got no tokenizer\.json: "):
+    with raises(InputError, code="incomplete", says="tokenizer.json"):
         StaticVectors.load(tmp_path / "other")
     assert "transformers" not in capfd.readouterr().err
 
 
 def test_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(InputError, match="no/such-model: must be a model folder or the id"):
+    with raises(InputError, code="not_found"):
         StaticVectors.from_model("no/such-model")
-    with pytest.raises(InputError, match=r"must hold config\.json, weights and a tokenizer, got none"):
+    with raises(InputError, code="incomplete", says="config.json"):
         StaticVectors.from_model(tmp_path)
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match="a tokenizer is needed"):
+    with raises(InputError, code="incomplete"):
         StaticVectors.from_model(tmp_path)
 
 
 def test_occurrence_files_are_pointed_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"PAR1" + b"\0" * 20)
-    with pytest.raises(InputError, match=r"Parquet.*OccurrenceVectors\.load"):
+    with raises(InputError, code="other_kind"):
         StaticVectors.load(tmp_path / "x")
     (tmp_path / "vectors.json").write_text("{}")
-    with pytest.raises(InputError, match=r"OccurrenceVectors\.load"):
+    with raises(InputError, code="other_kind"):
         StaticVectors.load(tmp_path)

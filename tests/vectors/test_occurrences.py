@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from refusals import raises
 
 from limbeck.errors import InputError, UsageError
 from limbeck.seeds import hash_occurrences, hash_text
@@ -127,18 +128,18 @@ def test_given_hashes_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype", "message"),
+    ("value", "dtype", "datum"),
     [
-        (65505.0, "float16", r"±65504, got 65505 in layer 1 of 'w2'.*float32"),
-        (-1e6, "float16", r"got -1e\+06 in layer 1 of 'w2'"),
-        (np.nan, "float32", r"got nan in layer 1 of 'w2': look at the encoder"),
-        (np.inf, "float16", r"got inf in layer 1 of 'w2': look at the encoder"),
+        (65505.0, "float16", "got 65505 in layer 1 of 'w2'"),
+        (-1e6, "float16", "got -1e+06 in layer 1 of 'w2'"),
+        (np.nan, "float32", "got nan in layer 1 of 'w2'"),
+        (np.inf, "float16", "got inf in layer 1 of 'w2'"),
     ],
 )
-def test_numbers_that_cannot_be_kept(tmp_path: Path, value: float, dtype: str, message: str) -> None:
+def test_numbers_that_cannot_be_kept(tmp_path: Path, value: float, dtype: str, datum: str) -> None:
     data = made([4])
     data["vectors"][1, 2, 3] = value
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code="out_of_range", parameter="dtype", says=datum):
         writer(tmp_path, dtype).write(**data)
     assert not list(tmp_path.glob("*"))
 
@@ -154,7 +155,7 @@ def test_largest_half_is_kept(tmp_path: Path) -> None:
 def test_unfinished_and_finished_folders(tmp_path: Path) -> None:
     out = writer(tmp_path)
     out.write(**made([2]), shard=1)
-    with pytest.raises(InputError, match="not finished"):
+    with raises(InputError, code="incomplete"):
         OccurrenceVectors.load(tmp_path)
     again = writer(tmp_path)  # after a kill: goes on
     assert again.done(1)
@@ -162,7 +163,7 @@ def test_unfinished_and_finished_folders(tmp_path: Path) -> None:
     again.write(**made([3]))  # the first that is missing
     again.close()
     assert [len(OccurrenceVectors.load(tmp_path).strings_of(i)) for i in (0, 1)] == [3, 2]
-    with pytest.raises(InputError, match="finished"):
+    with raises(InputError, code="exists"):
         writer(tmp_path)
 
 
@@ -170,7 +171,7 @@ def test_shards_of_another_encoder_are_refused(tmp_path: Path) -> None:
     writer(tmp_path).write(**made([2]))
     other = writer(tmp_path, encoder_fingerprint="xyz")
     other.write(**made([2]))
-    with pytest.raises(InputError, match=r"00000\.npz: .*encoder_fingerprint 'xyz', got 'abc'"):
+    with raises(InputError, code="other_settings", says=("00000.npz", "'xyz'", "'abc'")):
         other.close()
 
 
@@ -185,11 +186,11 @@ def test_fingerprint_follows_the_vectors(tmp_path: Path) -> None:
 
 def test_writer_refuses(tmp_path: Path) -> None:
     data = made([2, 2, 2])
-    with pytest.raises(UsageError, match="positions or occurrences"):
+    with raises(UsageError, code="exclusive"):
         writer(tmp_path).write(data["vectors"], data["strings"], data["sentences"], data["texts"])
-    with pytest.raises(UsageError, match="got vectors"):
+    with raises(UsageError, code="wrong_shape", parameter="vectors"):
         writer(tmp_path).write(**{**data, "strings": data["strings"][1:]})
-    with pytest.raises(UsageError, match="stand together"):
+    with raises(UsageError, code="out_of_order"):
         writer(tmp_path).write(**{**data, "texts": np.array([0, 0, 1, 1, 0, 0])})
 
 
@@ -197,7 +198,7 @@ def test_a_shard_that_is_gone(tmp_path: Path) -> None:
     with writer(tmp_path) as out:
         out.write(**made([2]))
     (tmp_path / "00000.npz").unlink()
-    with pytest.raises(InputError, match=r"00000\.npz: .*not there"):
+    with raises(InputError, code="incomplete", says="00000.npz"):
         list(OccurrenceVectors.load(tmp_path).shard(0))
 
 
@@ -260,27 +261,27 @@ def test_npz_with_contexts_apart_and_as_strings(tmp_path: Path, small_blocks: No
 
 
 @pytest.mark.parametrize(
-    ("arrays", "message"),
+    ("arrays", "code"),
     [
-        ({"x": np.ones((2, 2)), "y": np.ones((2, 2))}, "'vectors' is needed, got x, y"),
-        ({"vectors": np.ones(3)}, "got shape"),
-        ({"vectors": np.ones((3, 2)), "words": np.array(["a"])}, "1 words and 3 vectors"),
-        ({"vectors": np.ones((3, 2)), "sentences": np.arange(2)}, "sentences must be one"),
-        ({"vectors": np.array([[1.0, 2], [np.nan, 1]]), "words": np.array(["a", "b"])}, r"row 1 \('b'\)"),
-        ({"vectors": np.ones((2, 2)), "words": np.array(["a", None])}, "not as objects"),
-        ({"vectors": np.ones((2, 2), dtype=int)}, "floating-point"),
+        ({"x": np.ones((2, 2)), "y": np.ones((2, 2))}, "incomplete"),
+        ({"vectors": np.ones(3)}, "wrong_shape"),
+        ({"vectors": np.ones((3, 2)), "words": np.array(["a"])}, "unequal_lengths"),
+        ({"vectors": np.ones((3, 2)), "sentences": np.arange(2)}, "unequal_lengths"),
+        ({"vectors": np.array([[1.0, 2], [np.nan, 1]]), "words": np.array(["a", "b"])}, "not_finite"),
+        ({"vectors": np.ones((2, 2)), "words": np.array(["a", None])}, "damaged"),
+        ({"vectors": np.ones((2, 2), dtype=int)}, "wrong_type"),
     ],
 )
-def test_npz_refused(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+def test_npz_refused(tmp_path: Path, arrays: dict[str, Any], code: str) -> None:
     np.savez(tmp_path / "x.npz", **arrays)
-    with pytest.raises(InputError, match=rf"x\.npz: .*{message}"):
+    with raises(InputError, code=code, parameter=None, says="x.npz:"):
         list(OccurrenceVectors.load(tmp_path / "x.npz").shard(0))
 
 
 def test_truncated_npz(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", vectors=np.ones((50, 4)))
     (tmp_path / "x.npz").write_bytes((tmp_path / "x.npz").read_bytes()[:300])
-    with pytest.raises(InputError, match=r"x\.npz: .*whole file"):
+    with raises(InputError, code="damaged", says="x.npz"):
         OccurrenceVectors.load(tmp_path / "x.npz")
 
 
@@ -335,22 +336,22 @@ def test_layers_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "code", "datum"),
     [
-        ({"token": ["a"], "vector": [[1.0]]}, "columns word and vector"),
-        ({"word": ["a", "b"], "vector": [[1.0, 2.0], [1.0]]}, "row 1: a vector of 2 numbers is needed, got one of 1"),
-        ({"word": ["a", "b"], "vector": [[1.0, 2.0], None]}, "row 1: a vector of numbers is needed, got none"),
-        ({"word": ["a", None], "vector": [[1.0], [2.0]]}, "column word .* row 1"),
-        ({"word": ["a"] * 3, "context": [1, 2, 1], "vector": [[1.0]] * 3}, "sort the file by context"),
-        ({"word": ["a"] * 3, "layer": [0, 1, 0], "vector": [[1.0]] * 3}, "got 3 rows"),
-        ({"word": ["a", "b"], "layer": [0, 1], "vector": [[1.0]] * 2}, "occurrence 0 must agree, got 'a' in layer 0"),
-        ({"word": ["a"], "vector": ["x"]}, "lists of numbers"),
-        ({"word": ["a", "b"], "vector": [[1.0], [float("inf")]]}, r"row 1 \('b'\)"),
+        ({"token": ["a"], "vector": [[1.0]]}, "incomplete", ""),
+        ({"word": ["a", "b"], "vector": [[1.0, 2.0], [1.0]]}, "wrong_shape", "row 1"),
+        ({"word": ["a", "b"], "vector": [[1.0, 2.0], None]}, "incomplete", "row 1"),
+        ({"word": ["a", None], "vector": [[1.0], [2.0]]}, "incomplete", "row 1"),
+        ({"word": ["a"] * 3, "context": [1, 2, 1], "vector": [[1.0]] * 3}, "out_of_order", ""),
+        ({"word": ["a"] * 3, "layer": [0, 1, 0], "vector": [[1.0]] * 3}, "out_of_order", "got 3"),
+        ({"word": ["a", "b"], "layer": [0, 1], "vector": [[1.0]] * 2}, "out_of_order", "layer 0"),
+        ({"word": ["a"], "vector": ["x"]}, "wrong_type", ""),
+        ({"word": ["a", "b"], "vector": [[1.0], [float("inf")]]}, "not_finite", "row 1"),
     ],
 )
-def test_parquet_refused(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
+def test_parquet_refused(tmp_path: Path, columns: dict[str, Any], code, datum: str) -> None:
     pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    with pytest.raises(InputError, match=rf"x\.parquet: .*{message}"):
+    with raises(InputError, code=code, says=("x.parquet:", datum)):
         list(OccurrenceVectors.load(tmp_path / "x.parquet").shard(0))
 
 
@@ -396,7 +397,7 @@ def test_hdf5(tmp_path: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatc
 
 def test_hdf5_words_given(tmp_path: Path) -> None:
     sentence_file(tmp_path, [2, 3])
-    with pytest.raises(InputError, match=r"word2sent\.json, which is not there"):
+    with raises(InputError, code="incomplete", parameter="words", says="word2sent.json"):
         OccurrenceVectors.load(tmp_path / "elmo.hdf5")
     given = OccurrenceVectors.load(tmp_path / "elmo.hdf5", words={"a": [[1, 2]]})
     assert given.strings_of(0).strings == ["", "", "", "", "a"]
@@ -406,28 +407,28 @@ def test_hdf5_words_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "message"),
+    ("index", "datum"),
     [
-        ({"a": [[0, 2]]}, "'a' .* sentence 0, token 2"),
-        ({"a": [[7, 0]]}, "'a' .* sentence 7, token 0"),
-        ({"a": [[0, 0]], "b": [[0, 0]]}, "'a' and 'b' at sentence 0"),
+        ({"a": [[0, 2]]}, "token 2"),
+        ({"a": [[7, 0]]}, "token 0"),
+        ({"a": [[0, 0]], "b": [[0, 0]]}, "sentence 0"),
     ],
 )
-def test_hdf5_words_of_another_file(tmp_path: Path, index: dict[str, Any], message: str) -> None:
+def test_hdf5_words_of_another_file(tmp_path: Path, index: dict[str, Any], datum: str) -> None:
     sentence_file(tmp_path, [2, 3])
-    with pytest.raises(InputError, match=rf"elmo\.hdf5: .*{message}"):
+    with raises(InputError, code="unequal_lengths", says=("elmo.hdf5:", datum)):
         OccurrenceVectors.load(tmp_path / "elmo.hdf5", words=index)
 
 
 def test_hdf5_of_another_layout(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("vectors", data=np.ones((3, 2)))
-    with pytest.raises(InputError, match="another layout"):
+    with raises(InputError, code="other_kind"):
         OccurrenceVectors.load(tmp_path / "x.h5", words={})
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("0", data=np.ones((3, 2, 4)))
         file.create_dataset("1", data=np.ones((2, 2, 4)))
-    with pytest.raises(InputError, match=r"dataset 1: shape \(3, tokens, 4\)"):
+    with raises(InputError, code="wrong_shape"):
         OccurrenceVectors.load(tmp_path / "x.h5", words={})
 
 
@@ -436,11 +437,11 @@ def test_hdf5_of_another_layout(tmp_path: Path) -> None:
 
 def test_what_is_not_vectors(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("hello")
-    with pytest.raises(InputError, match="begins with b'hell'"):
+    with raises(InputError, code="other_kind", says="'hell'"):
         OccurrenceVectors.load(tmp_path / "x")
-    with pytest.raises(InputError, match="check the path"):
+    with raises(InputError, code="not_readable"):
         OccurrenceVectors.load(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="did you mean 'parquet'"):
+    with raises(UsageError, code="unknown_choice", parameter="format", says="'parquet'"):
         OccurrenceVectors.load(tmp_path / "x", "parket")
 
 

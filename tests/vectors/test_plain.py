@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 
 import limbeck as lb
 from limbeck.cli import main
@@ -28,9 +29,9 @@ def mean_cosine(x):
 
 def test_a_mask_is_not_dropped(x):
     x = np.ma.masked_array(x, mask=np.broadcast_to(np.arange(len(x))[:, None] < 10, x.shape))
-    with pytest.raises(InputError, match="masked values"):
+    with raises(InputError, code="wrong_type"):
         lb.measure(vectors=x)
-    with pytest.raises(InputError, match="masked values"):
+    with raises(InputError, code="wrong_type"):
         lb.measure(x)
 
 
@@ -87,10 +88,10 @@ def test_damaged_files_and_pickles_are_refused(tmp_path, x):
     whole = (tmp_path / "e.npy").read_bytes()
     for size in (6, 9, 40, 300, len(whole) - 1):
         (tmp_path / "cut.npy").write_bytes(whole[:size])
-        with pytest.raises(InputError, match=r"cut\.npy"):
+        with raises(InputError, code="damaged", says="cut.npy"):
             lb.measure(vectors=tmp_path / "cut.npy")
     np.save(tmp_path / "o.npy", np.array([{}, 1]), allow_pickle=True)
-    with pytest.raises(InputError, match="pickle"):
+    with raises(InputError, code="damaged"):
         lb.measure(vectors=tmp_path / "o.npy")
 
 
@@ -133,5 +134,5 @@ def test_the_command_line(tmp_path, x, capsys):
 
 
 def test_zero_vectors_are_refused(tmp_path):
-    with pytest.raises(LimbeckError, match="zero"):
+    with raises(LimbeckError, code="not_finite"):
         lb.measure(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import raises
 from sklearn.decomposition import TruncatedSVD
 
 from limbeck.errors import InputError, UsageError
@@ -71,9 +72,9 @@ def test_counts_from_elsewhere(vectors: StaticVectors) -> None:
     found = vectors.sentences(["cat"], weighting="sif", counts={"cat": 1, "unheard": 3}, a=0.25, remove_first=False)
     assert np.allclose(found[0], vectors["cat"] / 2)
     without = StaticVectors(WORDS, vectors.matrix)
-    with pytest.raises(InputError, match="no counts"):
+    with raises(InputError, code="no_counts", parameter="counts"):
         without.sentences(TEXTS, weighting="sif")
-    with pytest.raises(InputError, match="one is above 0"):
+    with raises(InputError, code="out_of_range", parameter="counts"):
         without.sentences(TEXTS, weighting="sif", counts={"cat": 0})
 
 
@@ -110,7 +111,7 @@ def test_a_direction_found_on_another_set(vectors: StaticVectors) -> None:
     means = vectors.sentences(TEXTS[4:], weighting="sif", remove_first=False).astype(float)
     assert np.allclose(rest, means - np.outer(means @ first.common, first.common), atol=1e-6)
     assert np.allclose(rest @ first.common, 0, atol=1e-6)
-    with pytest.raises(InputError, match="5 dimensions"):
+    with raises(InputError, code="wrong_shape", parameter="common"):
         vectors.sentences(TEXTS, common=np.zeros(5))
 
 
@@ -149,9 +150,9 @@ def test_blocks_change_nothing(vectors: StaticVectors, monkeypatch: pytest.Monke
 
 
 def test_refused(vectors: StaticVectors) -> None:
-    with pytest.raises(UsageError, match="got one string"):
+    with raises(UsageError, code="wrong_type", parameter="texts"):
         vectors.sentences("the cat")
-    with pytest.raises(UsageError, match="did you mean 'sif'"):
+    with raises(UsageError, code="unknown_choice", parameter="weighting", says="'sif'"):
         vectors.sentences(TEXTS, weighting="siff")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="a must be above 0"):
+    with raises(UsageError, code="out_of_range", parameter="a"):
         vectors.sentences(TEXTS, weighting="sif", a=0)

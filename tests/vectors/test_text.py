@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import raises
 
 from limbeck.errors import InputError, MissingExtra
 from limbeck.vectors import StaticVectors, text
@@ -67,27 +68,28 @@ def test_invalid_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "line", "message"),
+    ("data", "line", "code", "datum"),
     [
-        (b"a 1 2 3\nb 1 2\nc 1 2 3\n", 2, "'b' must have 3 numbers like the other words, got 2"),
-        (b"a 1 2 3\nb 1 2 3\nc 0.5 1.5 2.5 3.5\n", 3, "'c' must have 3 numbers like the other words, got 4"),
-        (b"3 2\na 1 2\nb 1 2\nc 1\n", 4, "'c' must have 2 numbers"),
-        (b"a 1 2\n\nb 1 x\n", 3, "after 'b', got 'x' in dimension 1"),
-        (b"a 1 2\nb 1  2\nc 3 4\n", 2, "'b 1', got '' in dimension 0"),
-        (b"a 1 2\nb nan 2\n", 2, "'b' must be finite numbers, got nan in dimension 0"),
-        (b"2 2\na 1 2\nb 1 -inf\n", 3, "'b' must be finite numbers, got -inf in dimension 1"),
-        (b"a 1 2\nb 1 1e39\n", 2, "'b' must be finite numbers, got inf"),
+        (b"a 1 2 3\nb 1 2\nc 1 2 3\n", 2, "malformed", "got 2"),
+        (b"a 1 2 3\nb 1 2 3\nc 0.5 1.5 2.5 3.5\n", 3, "malformed", "got 4"),
+        (b"3 2\na 1 2\nb 1 2\nc 1\n", 4, "malformed", "'c'"),
+        (b"a 1 2\n\nb 1 x\n", 3, "malformed", "dimension 1"),
+        (b"a 1 2\nb 1  2\nc 3 4\n", 2, "malformed", "dimension 0"),
+        (b"a 1 2\nb nan 2\n", 2, "not_finite", "dimension 0"),
+        (b"2 2\na 1 2\nb 1 -inf\n", 3, "not_finite", "dimension 1"),
+        (b"a 1 2\nb 1 1e39\n", 2, "not_finite", "'b'"),
         (
             b"3 2\na 1 2\nb 3 4\n",
             3,
-            "ends after 2: get the whole file, or take what is there .limit=2",
+            "damaged",
+            "after 2",
         ),
-        (b"3 2\n", 1, "promises 3 words, the file ends after 0: get the whole file\\.$"),
-        (b"justoneword\n", 1, "no word vectors"),
+        (b"3 2\n", 1, "damaged", "after 0"),
+        (b"justoneword\n", 1, "other_kind", ""),
     ],
 )
-def test_damage_is_named_by_line(tmp_path: Path, data: bytes, line: int, message: str) -> None:
-    with pytest.raises(InputError, match=rf"v\.txt:{line}: .*{message}"):
+def test_damage_is_named_by_line(tmp_path: Path, data: bytes, line: int, code, datum: str) -> None:
+    with raises(InputError, code=code, says=(f"v.txt:{line}:", datum)):
         load(tmp_path, data)
 
 
@@ -101,7 +103,8 @@ def test_only_finite_decimal_numbers_are_numbers(
         monkeypatch.setattr(text, "need", refuse_arrow)
     path = tmp_path / "v.vec"
     path.write_text(f"{header}a 1 2\nb {number} 2\nc 1 1\n", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"v\.vec:{3 if header else 2}: .*'b'"):
+    code = "not_finite" if number in ("nan", "inf", "-Infinity", "1e400") else "malformed"
+    with raises(InputError, code=code, says=(f"v.vec:{3 if header else 2}:", "'b'")):
         StaticVectors.load(path, format)
 
 
@@ -120,27 +123,27 @@ def test_header_that_promises_too_many_can_be_limited(tmp_path: Path) -> None:
 
 
 def test_header_without_dimensions(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"v\.txt:1: .*1 to 1,048,576 dimensions, got 0"):
+    with raises(InputError, code="out_of_range", says=("v.txt:1:", "1,048,576", "got 0")):
         load(tmp_path, b"3 0\na\nb\nc\n", format="word2vec")
 
 
 def test_missing_header(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"v\.txt:1: .*got 'a 1 2'.*'glove'"):
+    with raises(InputError, code="malformed", says=("v.txt:1:", "'a 1 2'", "'glove'")):
         load(tmp_path, b"a 1 2\n", format="word2vec")
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n"])
 def test_empty_file(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(InputError, match="empty"):
+    with raises(InputError, code="empty"):
         load(tmp_path, data)
 
 
 @pytest.mark.parametrize("format", ["auto", "word2vec", "word2vec-binary"])
 def test_a_file_without_a_word_is_refused(tmp_path: Path, format: str) -> None:
-    with pytest.raises(InputError, match=r"v\.txt: word vectors are needed, there is no word in it"):
+    with raises(InputError, code="no_words", says="v.txt"):
         load(tmp_path, b"0 20\n", format=format)
     np.savez(tmp_path / "v.npz", words=np.array([], dtype="U1"), vectors=np.ones((0, 4), dtype=np.float32))
-    with pytest.raises(InputError, match=r"v\.npz: word vectors are needed, there is no word in it"):
+    with raises(InputError, code="no_words", says="v.npz"):
         StaticVectors.load(tmp_path / "v.npz")
 
 
@@ -160,7 +163,7 @@ def test_blocks_do_not_matter(tmp_path: Path, block: int) -> None:
 def test_line_numbers_are_right_beyond_the_first_block(tmp_path: Path) -> None:
     path = tmp_path / "v"
     path.write_bytes(b"".join(b"w%d 1 2\n" % i for i in range(100)) + b"bad 1\n")
-    with open(path, "rb") as stream, pytest.raises(InputError, match=r"v:101: 'bad'"):
+    with open(path, "rb") as stream, raises(InputError, code="malformed", says=("v:101:", "'bad'")):
         text.read_text(stream, path, block=50)
 
 
@@ -175,5 +178,5 @@ def test_without_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         again = StaticVectors.load(tmp_path / name)
         assert again.words == vectors.words
         assert np.array_equal(again.matrix, vectors.matrix)
-    with pytest.raises(InputError, match=r"v\.txt:2: .*got 'x'"):
+    with raises(InputError, code="malformed", says=("v.txt:2:", "'x'")):
         load(tmp_path, b"a 1 2\nb x 1\n")
