@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from refusals import raises
 
 import limbeck as lb
 from limbeck.cli import main
@@ -57,7 +58,7 @@ def test_every_reader_refuses_it(url: str, tmp_path: Path) -> None:
         lambda given: Corpus(Path(given)),
     ]
     for read in readers:
-        with pytest.raises(UsageError, match="password") as error:
+        with raises(UsageError, code="password") as error:
             read(url)
         assert "PW" not in str(error.value)
         assert "P/W" not in str(error.value)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 
 import limbeck as lb
 from limbeck.errors import UsageError
@@ -68,14 +69,14 @@ def test_settings_refuse_text_in_the_place_of_numbers(settings):
         "FinetuneSettings": (lb.probing.FinetuneSettings, "epochs"),
     }
     kind, name = kinds[settings]
-    with pytest.raises(UsageError, match=name):
+    with raises(UsageError, code="wrong_type", parameter=name):
         kind(**{name: "2"})
     assert getattr(kind(**{name: np.int64(2)}), name) == 2
 
 
 @pytest.mark.parametrize("name", ["min_contexts", "max_words", "mev_words", "max_contexts", "points"])
 def test_measure_settings_are_in_range(name):
-    with pytest.raises(UsageError, match=name):
+    with raises(UsageError, code="out_of_range", parameter=name):
         lb.MeasureSettings(**{name: -1})
 
 
@@ -104,5 +105,5 @@ def test_fields_of_a_dataclass_are_checked():
             check_fields(self)
 
     assert Own(rate=np.float64(2)).rate == 2
-    with pytest.raises(UsageError, match="rate"):
+    with raises(UsageError, code="wrong_type", parameter="rate"):
         Own(rate="0.1")

@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from refusals import raises
 
 from limbeck import places
 from limbeck.cli import main
@@ -225,7 +226,7 @@ def test_a_hidden_neighbour_that_is_not_limbecks_stays(tmp_path: Path, existing:
     else:
         neighbour.write_text("years")
     before = sorted(path.name for path in tmp_path.iterdir())
-    with pytest.raises(LimbeckError, match=r"is not limbeck's and stays|already holds a run"):
+    with raises(LimbeckError, code="in_the_way", parameter="out"):
         RunFolder(out, existing=existing)
     assert tree(precious) == {"thesis.txt": "years"}
     assert sorted(path.name for path in tmp_path.iterdir()) == before
@@ -372,7 +373,7 @@ def test_converting_leaves_hidden_neighbours_that_are_not_limbecks(tmp_path: Pat
     vectors("a").save(tmp_path / "in.npz")
     vectors("b").save(tmp_path / "out")
     put(tmp_path / f".out.{name}", thesis_txt="years")
-    with pytest.raises(LimbeckError, match="is not limbeck's and stays"):
+    with raises(LimbeckError, code="in_the_way", parameter="out"):
         convert(tmp_path / "in.npz", tmp_path / "out", existing="replace")
     assert tree(tmp_path / f".out.{name}") == {"thesis.txt": "years"}
     assert StaticVectors.load(tmp_path / "out").words == ["b"]
@@ -380,7 +381,7 @@ def test_converting_leaves_hidden_neighbours_that_are_not_limbecks(tmp_path: Pat
 
 def test_vectors_are_not_saved_over_a_model(tmp_path: Path) -> None:
     put(tmp_path / "bert", config_json='{"model_type": "bert"}', model_safetensors="weights")
-    with pytest.raises(InputError, match=r"model\.safetensors"):
+    with raises(InputError, code="damaged", says="model.safetensors"):
         vectors("a").save(tmp_path / "bert")
     assert (tmp_path / "bert" / "model.safetensors").read_text() == "weights"
 
@@ -471,10 +472,10 @@ def test_a_device_is_not_replaced(tmp_path: Path) -> None:
     put(run, run_json='{"command": "analyze"}')
     from limbeck.reporting import report
 
-    with pytest.raises(LimbeckError, match="no plain file"):
+    with raises(LimbeckError, code="in_the_way", parameter="out"):
         report(run, out="/dev/null", existing="replace")
     vectors("a").save(tmp_path / "v.npz")
-    with pytest.raises(LimbeckError, match="no plain file"):
+    with raises(LimbeckError, code="in_the_way", parameter="name"):
         convert(tmp_path / "v.npz", "/dev/null", format="npz", existing="replace")
 
 

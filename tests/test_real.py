@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError
@@ -93,13 +94,13 @@ def test_single_rows_weights_labels_and_scores() -> None:
 @pytest.mark.parametrize("kind", ["masked", "complex", "complex tensor"])
 def test_kept_vectors(tmp_path: Path, kind: str) -> None:
     x = LOSSY[kind]()[None]
-    with pytest.raises(InputError, match="real numbers"):
+    with raises(InputError, code="wrong_type"):
         write(x, tmp_path / "kept")
 
 
 def test_files_of_complex_numbers(tmp_path: Path) -> None:
     np.savez(tmp_path / "v.npz", vectors=X + 1j, words=np.array(NAMES))
-    with pytest.raises(InputError, match="complex"):
+    with raises(InputError, code="wrong_type"):
         StaticVectors.load(tmp_path / "v.npz")
-    with pytest.raises(InputError, match="complex"):
+    with raises(InputError, code="wrong_type"):
         OccurrenceVectors.load(tmp_path / "v.npz")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import raises
 
 import limbeck as lb
 from limbeck import remote
@@ -131,22 +132,22 @@ def test_the_fingerprint_of_a_url(bucket: str) -> None:
     assert one.fingerprint == Corpus(url, format="words").fingerprint
     upload(url, TEXT.encode().replace(b"1008", b"8001", 1))
     assert Corpus(url, format="words").fingerprint != one.fingerprint
-    with pytest.raises(InputError, match=r"text\.txt: the file was changed during the run"):
+    with raises(InputError, code="changed", says="text.txt"):
         list(one)
 
 
 def test_what_is_not_there(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for url in (f"{bucket}/nothing", "s3://no-such-bucket-at-all/text.txt", "s3://no-such-bucket-at-all"):
-        with pytest.raises(InputError, match=f"{url}: there is no such file, folder or bucket"):
+        with raises(InputError, code="not_found", says=f"{url}: "):
             Corpus(url)
-    with pytest.raises(InputError, match="no file matches this pattern"):
+    with raises(InputError, code="not_found"):
         Corpus(f"{bucket}/*.jsonl")
     upload(f"{bucket}/empty.txt", b"")
-    with pytest.raises(InputError, match=r"empty\.txt: must hold text"):
+    with raises(InputError, code="empty", says="empty.txt"):
         Corpus(f"{bucket}/empty.txt")
-    with pytest.raises(UsageError, match="fsspec knows"):
+    with raises(UsageError, code="unknown_choice"):
         Corpus("nothing://bucket/text")
-    with pytest.raises(UsageError, match="must not hold a password") as error:
+    with raises(UsageError, code="password") as error:
         Corpus("ftp://name:secret@host/text")
     assert "secret" not in str(error.value)
 
@@ -201,11 +202,11 @@ def test_tries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(words(good)) == 3_000
     system, bad = corpus([])
     system.failures, system.calls = [OSError("reset by peer")] * 100, 0
-    with pytest.raises(InputError, match=r"far://away/text\.txt: cannot be reached \(reset by peer\)"):
+    with raises(InputError, code="not_reachable", says=("far://away/text.txt: ", "(reset by peer)")):
         list(bad)
     assert system.calls == remote.TRIES
     system.failures, system.calls = [PermissionError("Forbidden")] * 100, 0
-    with pytest.raises(InputError, match=r"no permission \(Forbidden\): check the credentials"):
+    with raises(InputError, code="not_permitted", says="(Forbidden)"):
         list(bad)
     assert system.calls == 1, "what is forbidden stays forbidden"
 
@@ -216,7 +217,7 @@ def test_cut_answers_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "file_system", lambda url: (system, url))
     corpus = Corpus("far://away/text.txt", format="words")
     monkeypatch.setattr(system, "cat_file", lambda path, start, end: system.data[start : end - 1])
-    with pytest.raises(InputError, match=r"got .* of .* bytes"):
+    with raises(InputError, code="not_reachable"):
         list(corpus)
 
 
@@ -242,12 +243,12 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(fsspec.core, "url_to_fs", fails)
-    with pytest.raises(MissingExtra, match=r"gs:// needs .*pip install gcsfs"):
+    with raises(MissingExtra, code="not_installed", says=("gs://", "pip install gcsfs")):
         Corpus("gs://bucket/text")
-    with pytest.raises(MissingExtra, match=r's3:// needs .*pip install "limbeck\[remote\]"'):
+    with raises(MissingExtra, code="not_installed", says=("s3://", 'pip install "limbeck[remote]"')):
         Corpus("s3://bucket/text")
     monkeypatch.setattr("importlib.import_module", missing)
-    with pytest.raises(MissingExtra, match=r'needs fsspec.*pip install "limbeck\[remote\]"'):
+    with raises(MissingExtra, code="not_installed", says='pip install "limbeck[remote]"'):
         Corpus("s3://bucket/text")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import raises
 
 import limbeck as lb
 from limbeck.errors import MissingExtra
@@ -172,7 +173,7 @@ def test_pandas_and_polars_have_the_same() -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_library_that_is_missing_is_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtra, match=f"pip install {library}"):
+    with raises(MissingExtra, code="not_installed", says=f"pip install {library}"):
         getattr(Small(), f"to_{library}")()
 
 

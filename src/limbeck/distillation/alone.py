@@ -82,7 +82,11 @@ def read_words(
     """
     pieces = reads_pieces(encoder)
     if not pieces and (special_mean or not special_input):
-        raise UsageError(f"{encoder.name} has no special tokens to choose about: leave the choice out.")
+        raise UsageError(
+            f"{encoder.name} has no special tokens to choose about: leave the choice out.",
+            code="no_effect",
+            parameter="special_mean" if special_mean else "special_input",
+        )
     found = np.ones(len(words), dtype=bool)
     total = np.zeros((len(encoder.layers), len(words), encoder.dim), dtype=np.float32)
     name = templates[0] if len(templates) == 1 else "frames"

@@ -100,11 +100,19 @@ def train_baseline(
     choose(method, BASELINES, what="the baseline")
     settings = settings or NgramSettings()
     if start is not None:
-        raise UsageError(f"{method} is trained from the beginning, it takes no vectors to start from.")
+        raise UsageError(
+            f"{method} is trained from the beginning, it takes no vectors to start from.",
+            code="no_effect",
+            parameter="start",
+        )
     corpus, unit = _text_of(source)
     dim = settings.dim or (0 if isinstance(source, Corpus) else source.dim)
     if dim < 1:
-        raise UsageError(f"dim must be at least 1, got {dim}: give one where there is no teacher to take it from.")
+        raise UsageError(
+            f"dim must be at least 1, got {dim}: give one where there is no teacher to take it from.",
+            code="out_of_range",
+            parameter="dim",
+        )
     gensim = need("gensim", purpose=PURPOSE)
     words = plan.vocabulary.words
     with (
@@ -113,7 +121,11 @@ def train_baseline(
     ):
         text = _spool(corpus, unit, plan, file, workers=processes, progress=progress)
         if not text.size:
-            raise InputError("The text must hold words of the vocabulary, it holds none: check --words and --case.")
+            raise InputError(
+                "The text must hold words of the vocabulary, it holds none: check --words and --case.",
+                code="no_words",
+                parameter="words",
+            )
         model = _model(method, settings, dim, words, text.counts)
         with Progress(f"training {method}", total=settings.epochs * text.size, show=progress) as shown:
             model.train(
@@ -198,7 +210,9 @@ def _text_of(source: Source | Corpus) -> tuple[Corpus, TextUnit]:
     corpus = getattr(source, "corpus", None)
     if corpus is None:
         raise UsageError(
-            f"{source.name}: a baseline is trained on text, kept vectors have none: give a model and a corpus."
+            f"{source.name}: a baseline is trained on text, kept vectors have none: give a model and a corpus.",
+            code="unsupported",
+            parameter="method",
         )
     unit: TextUnit = getattr(source, "text_unit", "sentence")
     return corpus, unit

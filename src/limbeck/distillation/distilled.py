@@ -102,11 +102,15 @@ class DistilledVectors(StaticVectors):
         folder = Path(path).expanduser()
         record = check_format(folder, read_record(folder / "run.json"))
         if not isinstance(record.get("method"), str) or not isinstance(record.get("layer"), str):
-            raise InputError(f"{folder}: not a folder of distilled vectors, its run.json names no method and layer.")
+            raise InputError(
+                f"{folder}: not a folder of distilled vectors, its run.json names no method and layer.",
+                code="other_kind",
+            )
         vectors = StaticVectors.load(folder, format, limit)
         if vectors.counts is None or vectors.origins is None:
             raise InputError(
-                f"{folder}: not a folder of distilled vectors, words.parquet is missing: distill them again."
+                f"{folder}: not a folder of distilled vectors, words.parquet is missing: distill them again.",
+                code="incomplete",
             )
         losses: Columns = read_csv(folder / LOSSES) if (folder / LOSSES).is_file() else {}
         return cls(

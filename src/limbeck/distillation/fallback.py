@@ -46,7 +46,11 @@ def piece_vectors(encoder: Encoder, words: Sequence[str]) -> list[Rows]:
     A word of which the tokenizer knows no piece has none.
     """
     if not reads_pieces(encoder):
-        raise UsageError(f"{encoder.name} reads whole words, which have no pieces: choose another --unseen.")
+        raise UsageError(
+            f"{encoder.name} reads whole words, which have no pieces: choose another --unseen.",
+            code="unsupported",
+            parameter="unseen",
+        )
     prepare = whole_words(encoder)
     aligner = prepare.aligner
     total = np.zeros((len(encoder.layers), len(words), encoder.dim), dtype=np.float32)

@@ -76,13 +76,19 @@ def repaired(
         repair = load_repairs(path, model=model, model_fingerprint=model_fingerprint)
         if isinstance(repair, dict):
             if layer not in repair:
-                raise UsageError(f"{path}: the repairs are those of layers {', '.join(repair)}, got {layer}.")
+                raise UsageError(
+                    f"{path}: the repairs are those of layers {', '.join(repair)}, got {layer}.",
+                    code="other_layers",
+                    parameter="repair",
+                )
             repair = repair[layer]
     else:
         if fit_on.sum() < 2:
             raise LimbeckError(
                 "--repair needs two words or more to be fitted on, and there is one: give more words, or the file of a "
-                "repair that was fitted on others."
+                "repair that was fitted on others.",
+                code="too_few",
+                parameter="repair",
             )
         repair = fit_matrix(x[fit_on], parse_repair(settings.repair, seed=settings.seed, option="--repair"))
     told = {"step": "repair", "method": name_of(repair), "steps": describe(repair), "from": settings.repair}
@@ -92,11 +98,17 @@ def repaired(
 def reduced(x: Floats, fit_on: NDArray[np.bool_], dim: int) -> tuple[Floats, dict[str, Any]]:
     """The first principal components of centered vectors."""
     if dim > x.shape[1]:
-        raise UsageError(f"--dim must be at most the vectors' own {x.shape[1]} dimensions; got {dim}.")
+        raise UsageError(
+            f"--dim must be at most the vectors' own {x.shape[1]} dimensions; got {dim}.",
+            code="out_of_range",
+            parameter="dim",
+        )
     if int(fit_on.sum()) <= dim:
         raise LimbeckError(
             f"{dim} principal components need more than {dim} words; there are {int(fit_on.sum())}: lower --dim, or "
-            "--min-count."
+            "--min-count.",
+            code="too_few",
+            parameter="dim",
         )
     mean = x[fit_on].mean(axis=0)
     centered = x[fit_on] - mean
@@ -116,5 +128,6 @@ def check_finite(matrix: NDArray[Any], words: Sequence[str]) -> None:
     if len(bad):
         raise InputError(
             f"vectors must be finite; {words[int(bad[0])]!r} has NaN or infinity ({len(bad)} such in all): try a wider "
-            "dtype, or another repair."
+            "dtype, or another repair.",
+            code="not_finite",
         )

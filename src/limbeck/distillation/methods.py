@@ -265,7 +265,11 @@ def in_order(settings: DistillSettings) -> list[str]:
 
     def add(name: str, asked_by: tuple[str, ...]) -> None:
         if name in asked_by:
-            raise UsageError(f"{name} cannot be made before itself ({', '.join(asked_by)}): choose another --start.")
+            raise UsageError(
+                f"{name} cannot be made before itself ({', '.join(asked_by)}): choose another --start.",
+                code="exclusive",
+                parameter="start",
+            )
         choose(name, METHODS, what="--method")
         for other in filter(None, (*parts_of(name, settings), start_of(name, settings))):
             add(other, (*asked_by, name))

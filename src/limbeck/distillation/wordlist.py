@@ -134,13 +134,21 @@ def read_word_list(path: str | Path) -> list[str]:
     path = Path(path).expanduser()
     if not path.exists() or path.is_dir():
         there = "a folder" if path.is_dir() else "nothing"
-        raise InputError(f"{path}: a file of words is needed, one a line; {there} is there: check the path.")
+        raise InputError(
+            f"{path}: a file of words is needed, one a line; {there} is there: check the path.",
+            code="not_found",
+            parameter="words",
+        )
     try:
         with open_bytes(path) as stream:
             lines = stream.read().decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: words must be UTF-8 ({error.reason}): save the file as UTF-8.") from error
+        raise InputError(
+            f"{path}: words must be UTF-8 ({error.reason}): save the file as UTF-8.", code="not_utf8", parameter="words"
+        ) from error
     words = list(dict.fromkeys(filter(None, (" ".join(line.split()) for line in lines))))
     if not words:
-        raise InputError(f"{path}: a file of words is needed, one a line; the file has none.")
+        raise InputError(
+            f"{path}: a file of words is needed, one a line; the file has none.", code="empty", parameter="words"
+        )
     return words

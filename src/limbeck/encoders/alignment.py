@@ -89,7 +89,9 @@ class Aligner:
         else:
             raise InputError(
                 f"A tokenizer must be one of transformers or tokenizers; got {type(tokenizer).__name__}: "
-                "load it with AutoTokenizer.from_pretrained."
+                "load it with AutoTokenizer.from_pretrained.",
+                code="wrong_type",
+                parameter="tokenizer",
             )
         self.prefix, self.suffix = self._find_specials()
         self.leading_blank = self._needs_leading_blank()
@@ -219,7 +221,9 @@ class Aligner:
                 return tuple(full[:start]), tuple(full[start + len(bare) :])
         raise InputError(
             f"Special tokens must stand around a text; the tokenizer turns {PROBES[0]!r} into {bare} and, with "
-            f"them, into {full}: give a tokenizer whose special tokens come before and after."
+            f"them, into {full}: give a tokenizer whose special tokens come before and after.",
+            code="unsupported",
+            parameter="tokenizer",
         )
 
     def _needs_leading_blank(self) -> bool:

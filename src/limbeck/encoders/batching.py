@@ -41,7 +41,7 @@ def concatenate(parts: Sequence[Prepared]) -> Prepared:
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        raise UsageError("At least one prepared chunk is needed to put together; got none.")
+        raise UsageError("At least one prepared chunk is needed to put together; got none.", code="empty")
     pieces_before = np.cumsum([0, *(len(part.pieces) for part in parts)])
     windows_before = np.cumsum([0, *(len(part.window_starts) - 1 for part in parts)])
     dropped: Counter[str] = Counter()

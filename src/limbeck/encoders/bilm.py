@@ -82,7 +82,8 @@ class BiLM(nn.Module):
             if got != wanted:
                 raise InputError(
                     f"{folder}: the weights must fit the options; {name} must be {wanted} and is {got}: "
-                    f"give the options that belong to the weights."
+                    f"give the options that belong to the weights.",
+                    code="damaged",
                 )
         model.load_state_dict({name: tensor.contiguous() for name, tensor in weights.items()}, assign=True)
         return model.eval()

@@ -64,28 +64,40 @@ class BiLMOptions:
         except KeyError as error:
             raise InputError(
                 f"The options of a biLM must have char_cnn (activation, embedding.dim, filters) and lstm (dim, "
-                f"n_layers, projection_dim); {error} is missing."
+                f"n_layers, projection_dim); {error} is missing.",
+                code="incomplete",
             ) from error
         except (TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"The options of a biLM must be as ELMo's were published; got {error}.") from error
+            raise InputError(
+                f"The options of a biLM must be as ELMo's were published; got {error}.", code="malformed"
+            ) from error
         if read.activation not in ACTIVATIONS:
-            raise InputError(f"char_cnn.activation must be {' or '.join(ACTIVATIONS)}; got {read.activation!r}.")
+            raise InputError(
+                f"char_cnn.activation must be {' or '.join(ACTIVATIONS)}; got {read.activation!r}.",
+                code="unknown_choice",
+            )
         if known not in (CHARACTERS, CHARACTERS - 1):  # with NO_WORD or without it
-            raise InputError(f"n_characters must be 261 or 262, UTF-8 bytes and marks; got {known}.")
+            raise InputError(
+                f"n_characters must be 261 or 262, UTF-8 bytes and marks; got {known}.", code="out_of_range"
+            )
         sizes = [read.character_dim, read.cells, read.projection, *(size for pair in read.filters for size in pair)]
         limits = [limit for limit in (read.cell_clip, read.projection_clip) if limit is not None]
         if min(sizes) < 1 or read.highways < 0 or min(limits, default=1.0) <= 0 or not 0 <= read.dropout < 1:
             raise InputError(
                 "The options of a biLM must have sizes of 1 or more, clips above 0 and dropout from 0 to 1; got sizes "
-                f"{sizes}, {read.highways} highway layers, clips {limits} and dropout {read.dropout:g}."
+                f"{sizes}, {read.highways} highway layers, clips {limits} and dropout {read.dropout:g}.",
+                code="out_of_range",
             )
         if read.projection > read.cells:
-            raise InputError(f"projection_dim must not exceed dim; got {read.projection} and {read.cells}.")
+            raise InputError(
+                f"projection_dim must not exceed dim; got {read.projection} and {read.cells}.", code="out_of_range"
+            )
         widest = max((width for width, _ in read.filters), default=0)
         if not 1 <= widest <= read.longest_word or read.layers < 1:
             raise InputError(
                 f"A biLM needs a layer and a filter no wider than a word; got {read.layers} layers, filters up to "
-                f"{widest} wide and words of {read.longest_word} characters."
+                f"{widest} wide and words of {read.longest_word} characters.",
+                code="out_of_range",
             )
         return read
 
@@ -109,7 +121,7 @@ def check_folder(folder: Path) -> BiLMOptions:
     try:
         options = BiLMOptions.read(read_options(folder))
     except InputError as error:
-        raise InputError(f"{folder}: {error}") from error
+        raise InputError(f"{folder}: {error}", code=error.code) from error
     _weights_file(folder)
     return options
 
@@ -118,13 +130,15 @@ def read_options(folder: Path) -> dict[str, Any]:
     """The options as they stand in the file, a dict of dicts."""
     path = _options_file(folder)
     if path is None:
-        raise InputError(f"the folder of a biLM must have one {OPTIONS_FILE}; it has none, or several.")
+        raise InputError(
+            f"the folder of a biLM must have one {OPTIONS_FILE}; it has none, or several.", code="incomplete"
+        )
     try:
         options = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, RecursionError, ValueError) as error:
-        raise InputError(f"{path.name} must be JSON; {error}.") from error
+        raise InputError(f"{path.name} must be JSON; {error}.", code="malformed") from error
     if not isinstance(options, dict):
-        raise InputError(f"{path.name} must be a JSON object; got {type(options).__name__}.")
+        raise InputError(f"{path.name} must be a JSON object; got {type(options).__name__}.", code="malformed")
     return options
 
 
@@ -139,7 +153,7 @@ def read_weights(folder: Path, options: BiLMOptions) -> Weights:
     try:
         return {name: tensor.float() for name, tensor in load_file(path).items()}
     except (OSError, SafetensorError) as error:
-        raise InputError.at(path, None, f"cannot be read as safetensors ({error}).") from error
+        raise InputError.at(path, None, f"cannot be read as safetensors ({error}).", code="damaged") from error
 
 
 def check_size(folder: Path, options: BiLMOptions, weights: Weights) -> None:
@@ -151,7 +165,8 @@ def check_size(folder: Path, options: BiLMOptions, weights: Weights) -> None:
     if least > there:
         raise InputError(
             f"{folder}: the weights must fit the options, which ask for {least:,} numbers or more and get {there:,}: "
-            "put those together that belong together."
+            "put those together that belong together.",
+            code="damaged",
         )
 
 
@@ -176,7 +191,8 @@ def _weights_file(folder: Path) -> Path:
     if len(files) != 1:
         names = ", ".join(file.name for file in files) or "none"
         raise InputError(
-            f"{folder} must have one file of weights, {WEIGHTS_FILE} or *weights.hdf5; got {names}: leave one there."
+            f"{folder} must have one file of weights, {WEIGHTS_FILE} or *weights.hdf5; got {names}: leave one there.",
+            code="incomplete",
         )
     return files[0]
 
@@ -187,9 +203,13 @@ def _read_published(path: Path, options: BiLMOptions) -> Weights:
         with h5py.File(path, "r") as file:
             return dict(_published(file, options))
     except KeyError as error:
-        raise InputError.at(path, None, f"an array of the published format is missing ({error.args[0]}).") from error
+        raise InputError.at(
+            path, None, f"an array of the published format is missing ({error.args[0]}).", code="incomplete"
+        ) from error
     except (OSError, RuntimeError, IndexError, TypeError, ValueError) as error:
-        raise InputError.at(path, None, f"cannot be read as the weights of a biLM ({error}).") from error
+        raise InputError.at(
+            path, None, f"cannot be read as the weights of a biLM ({error}).", code="damaged"
+        ) from error
 
 
 def _published(file: Any, options: BiLMOptions) -> Iterator[tuple[str, torch.Tensor]]:

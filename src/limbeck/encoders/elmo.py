@@ -67,7 +67,11 @@ class ElmoEncoder:
         self._device = choose_device(device)
         self._dtype: torch.dtype = getattr(torch, choose(dtype, DTYPES, what="dtype"))
         if batch_tokens is not None and batch_tokens < 1:
-            raise UsageError(f"batch_tokens is a number of characters, 1 or more; got {batch_tokens}.")
+            raise UsageError(
+                f"batch_tokens is a number of characters, 1 or more; got {batch_tokens}.",
+                code="out_of_range",
+                parameter="batch_tokens",
+            )
         self._batch_tokens = batch_tokens or CHARACTERS_A_WORD * choose_batch_tokens(self._device)
         self._model = model.to(device=self._device, dtype=self._dtype).eval()
         self._layers = self._chosen(layers)
@@ -140,7 +144,9 @@ class ElmoEncoder:
         found = choose_layers(layers, self._model.options.layers)
         if TABLE in found:
             raise UsageError(
-                f'{self._name} makes its vectors from characters and has no table of words: ask for layer "0".'
+                f'{self._name} makes its vectors from characters and has no table of words: ask for layer "0".',
+                code="unsupported",
+                parameter="layers",
             )
         return found
 

@@ -95,7 +95,11 @@ class FunctionEncoder:
         if self._named_layers is None:
             return tuple(map(str, range(found)))
         if len(self._named_layers) != found:
-            raise InputError(f"{self._name} gives {found} layers, but {len(self._named_layers)} are named.")
+            raise InputError(
+                f"{self._name} gives {found} layers, but {len(self._named_layers)} are named.",
+                code="unequal_lengths",
+                parameter="layers",
+            )
         return self._named_layers
 
     @property
@@ -122,7 +126,8 @@ class FunctionEncoder:
             if (state.shape[0], state.shape[2]) != (layers, dim):
                 raise InputError(
                     f"{self._name} must give {layers} layers of {dim} dimensions for every text; "
-                    f"got an array of shape {tuple(state.shape)}."
+                    f"got an array of shape {tuple(state.shape)}.",
+                    code="wrong_shape",
                 )
         return torch.cat(states, dim=1)
 
@@ -132,7 +137,10 @@ class FunctionEncoder:
 
         answer = list(self._f(texts))
         if len(answer) != len(texts):
-            raise InputError(f"{self._name} must give one array a text; got {len(answer)} for {len(texts)} texts.")
+            raise InputError(
+                f"{self._name} must give one array a text; got {len(answer)} for {len(texts)} texts.",
+                code="unequal_lengths",
+            )
         states = []
         for text, array in zip(texts, answer, strict=True):
             state = array if isinstance(array, torch.Tensor) else torch.as_tensor(np.asarray(array))
@@ -141,7 +149,8 @@ class FunctionEncoder:
             if state.ndim != 3 or state.shape[1] != len(text.words):
                 raise InputError(
                     f"{self._name} must give an array (words, d) or (layers, words, d) for each text; got "
-                    f"{tuple(state.shape)} for a text of {len(text.words)} words: give one row a word."
+                    f"{tuple(state.shape)} for a text of {len(text.words)} words: give one row a word.",
+                    code="wrong_shape",
                 )
             states.append(state if state.is_floating_point() else state.float())
         return states

@@ -78,12 +78,20 @@ class HuggingFaceEncoder:
         self._dtype: torch.dtype = getattr(torch, choose(dtype, DTYPES, what="dtype"))
         self._batch_tokens = choose_batch_tokens(self._device) if batch_tokens is None else batch_tokens
         if self._batch_tokens < 1:
-            raise UsageError(f"batch_tokens is a number of pieces, 1 or more; got {batch_tokens}.")
+            raise UsageError(
+                f"batch_tokens is a number of pieces, 1 or more; got {batch_tokens}.",
+                code="out_of_range",
+                parameter="batch_tokens",
+            )
 
         base = getattr(model, "base_model", model)
         self._two_stacks = bool(getattr(base.config, "is_encoder_decoder", False))
         if stack == "decoder" and not self._two_stacks:
-            raise UsageError(f'stack="decoder" is for encoder-decoders; {name} has one stack only: leave stack out.')
+            raise UsageError(
+                f'stack="decoder" is for encoder-decoders; {name} has one stack only: leave stack out.',
+                code="no_effect",
+                parameter="stack",
+            )
         if self._two_stacks and stack == "encoder":
             base = base.get_encoder()  # the other half need not be on the device
             self._two_stacks = False
@@ -119,7 +127,9 @@ class HuggingFaceEncoder:
         if TABLE in self._layers and self._table.shape[1] != self._dim:
             raise UsageError(
                 f"The embedding table of {self._name} has {self._table.shape[1]} dimensions and its layers have "
-                f'{self._dim}: ask for "table" alone.'
+                f'{self._dim}: ask for "table" alone.',
+                code="other_dimensions",
+                parameter="layers",
             )
 
     @property
@@ -252,7 +262,9 @@ class HuggingFaceEncoder:
         if int(batch.pieces.max()) >= len(self._table):
             raise InputError(
                 f"Every piece must be a row of the model's embedding table; got piece {int(batch.pieces.max())} and "
-                f"{len(self._table)} rows: give the tokenizer that belongs to {self._name}."
+                f"{len(self._table)} rows: give the tokenizer that belongs to {self._name}.",
+                code="out_of_range",
+                parameter="tokenizer",
             )
         lengths = np.diff(batch.window_starts)
         order = np.arange(len(lengths)) if self._packs else np.argsort(-lengths, kind="stable")
@@ -360,7 +372,9 @@ class HuggingFaceEncoder:
         if max(pieces) >= len(self._table):
             raise InputError(
                 f"Every piece must be a row of the model's embedding table; got piece {max(pieces)} and "
-                f"{len(self._table)} rows: give the tokenizer that belongs to {self._name}."
+                f"{len(self._table)} rows: give the tokenizer that belongs to {self._name}.",
+                code="out_of_range",
+                parameter="tokenizer",
             )
         pieces = (pieces * 2)[: max(len(pieces), 2)]
         other = next(piece for piece in range(len(self._table)) if piece not in (pieces[-1], self._pad))
@@ -405,9 +419,17 @@ def choose_device(device: str) -> torch.device:
     try:
         chosen = torch.device(device)
     except RuntimeError as error:
-        raise UsageError(f'device must be "auto", "cpu", "cuda", "cuda:1" or "mps"; got {device!r}.') from error
+        raise UsageError(
+            f'device must be "auto", "cpu", "cuda", "cuda:1" or "mps"; got {device!r}.',
+            code="unknown_choice",
+            parameter="device",
+        ) from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError(f"device {device!r} needs a GPU that torch can use; there is none: leave device out.")
+        raise UsageError(
+            f"device {device!r} needs a GPU that torch can use; there is none: leave device out.",
+            code="no_gpu",
+            parameter="device",
+        )
     return chosen
 
 

@@ -32,15 +32,21 @@ def choose_layers(wanted: str | int | Sequence[str | int] | None, blocks: int) -
         match = _RANGE.match(name)
         if match is None:
             raise UsageError(
-                f'layers must be like "0", "3-5", "-1", "table", or several with commas between; got {name!r}.'
+                f'layers must be like "0", "3-5", "-1", "table", or several with commas between; got {name!r}.',
+                code="malformed",
+                parameter="layers",
             )
         low, high = (None if end is None else _layer(int(end), blocks) for end in match.groups())
         assert low is not None
         if high is not None and high < low:
-            raise UsageError(f"A range of layers must rise; got {name!r}.")
+            raise UsageError(f"A range of layers must rise; got {name!r}.", code="out_of_range", parameter="layers")
         found.update(range(low, (low if high is None else high) + 1))
     if not found:
-        raise UsageError("At least one layer must be chosen; got none: leave layers out for all.")
+        raise UsageError(
+            "At least one layer must be chosen; got none: leave layers out for all.",
+            code="required",
+            parameter="layers",
+        )
     return tuple(TABLE if layer < 0 else str(layer) for layer in sorted(found))
 
 
@@ -48,5 +54,9 @@ def _layer(number: int, blocks: int) -> int:
     """Negative numbers count from the top."""
     layer = number + blocks + 1 if number < 0 else number
     if not 0 <= layer <= blocks:
-        raise UsageError(f"The model has layers 0 to {blocks}; got {number}: ask for one of these.")
+        raise UsageError(
+            f"The model has layers 0 to {blocks}; got {number}: ask for one of these.",
+            code="out_of_range",
+            parameter="layers",
+        )
     return layer

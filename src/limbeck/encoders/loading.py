@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -62,7 +62,9 @@ def load_encoder(
         how: dict[str, Any] = {"name": name, "revision": revision, "trust_remote_code": trust_remote_code}
         if (loaded := loaded_encoder(source, stack=stack, **how, **settings)) is None:
             raise UsageError(
-                f"a model is a name, a folder or (model, tokenizer) of transformers; got {kind_of(source)}."
+                f"a model is a name, a folder or (model, tokenizer) of transformers; got {kind_of(source)}.",
+                code="wrong_type",
+                parameter="model",
             )
         return loaded
     folder, _ = _find(source)
@@ -86,7 +88,11 @@ def loaded_encoder(model: Any, **options: Any) -> HuggingFaceEncoder | None:
     name = options.pop("name", None) or getattr(inside, "name_or_path", "") or type(inside).__name__
     for idle in ("revision", "trust_remote_code"):
         if options.pop(idle, None):
-            raise UsageError(f"{idle} cannot be chosen for a model that is loaded already: leave it out.")
+            raise UsageError(
+                f"{idle} cannot be chosen for a model that is loaded already: leave it out.",
+                code="no_effect",
+                parameter=idle,
+            )
     if tokenizer is None:
         tokenizer = tokenizer_of(inside)
     return HuggingFaceEncoder(inside, tokenizer, name=Path(name).name, **options)
@@ -135,7 +141,11 @@ def load_parts(
     """What `load_encoder` makes an encoder of, for those who train or look inside."""
     folder, gguf = _find(source)
     if folder is not None and is_bilm_folder(folder):
-        raise UsageError(f"{source} is a biLM; a model of transformers is needed here: give another one.")
+        raise UsageError(
+            f"{source} is a biLM; a model of transformers is needed here: give another one.",
+            code="unsupported",
+            parameter="model",
+        )
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if folder is not None:
         options["local_files_only"] = True
@@ -175,8 +185,11 @@ def _load_bilm(folder: Path, *, stack: str, **settings: Any) -> ElmoEncoder:
         stack != "encoder"
     )
     if idle:
-        named = ", ".join(idle).replace("_", "-")
-        raise UsageError(f"{named} cannot be chosen for a biLM, which reads whole words in one stack: leave it out.")
+        raise UsageError(
+            f"{_flags(idle)} cannot be chosen for a biLM, which reads whole words in one stack: leave it out.",
+            code="no_effect",
+            parameter=idle[0],
+        )
     settings = {
         key: value for key, value in settings.items() if value is not None and key not in ("keep_first", "special")
     }
@@ -184,11 +197,17 @@ def _load_bilm(folder: Path, *, stack: str, **settings: Any) -> ElmoEncoder:
     return ElmoEncoder.from_folder(folder, **settings)
 
 
+def _flags(names: Sequence[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
 def refuse_settings(settings: dict[str, Any], encoder: str, what: str) -> None:
     """Refuse settings that an encoder of the other kind has."""
     idle = [name for name in settings if name not in taken_by([encoder])]
     if idle:
-        raise UsageError(f"{', '.join(idle).replace('_', '-')} cannot be chosen for {what}: leave it out.")
+        raise UsageError(
+            f"{_flags(idle)} cannot be chosen for {what}: leave it out.", code="no_effect", parameter=idle[0]
+        )
 
 
 def _find(source: str | Path) -> tuple[Path | None, str | None]:
@@ -201,32 +220,52 @@ def _find(source: str | Path) -> tuple[Path | None, str | None]:
     if path.is_file():
         if path.suffix == ".gguf":
             return path.parent, path.name
-        raise InputError(f"A model must be a folder, a .gguf file or a hub name; got the file {source}.")
+        raise InputError(
+            f"A model must be a folder, a .gguf file or a hub name; got the file {source}.",
+            code="other_kind",
+            parameter="model",
+        )
     if path.is_dir():
         files = sorted(path.glob("*.gguf"))
         if not files or (path / "config.json").exists():
             return path, None
         if len(files) > 1:
-            raise InputError(f"{source} must hold one GGUF file; it holds {len(files)}: name one of them.")
+            raise InputError(
+                f"{source} must hold one GGUF file; it holds {len(files)}: name one of them.",
+                code="ambiguous",
+                parameter="model",
+            )
         return path, files[0].name
     if source.startswith((".", "/", "~")) or source.count("/") > 1 or source.endswith((".gguf", "/")):
-        raise InputError(f"A model must be a folder, a .gguf file or a hub name; there is nothing at {source}.")
+        raise InputError(
+            f"A model must be a folder, a .gguf file or a hub name; there is nothing at {source}.",
+            code="not_found",
+            parameter="model",
+        )
     return None, None
 
 
 def _check(folder: Path) -> None:
     """Say in one line what a folder lacks, before transformers says it in twenty."""
     if not (folder / "config.json").is_file():
-        raise InputError(f"{folder} must hold a model's config.json; it has none: save it with save_pretrained.")
+        raise InputError(
+            f"{folder} must hold a model's config.json; it has none: save it with save_pretrained.",
+            code="incomplete",
+            parameter="model",
+        )
     if not any(next(folder.glob(pattern), None) for pattern in _WEIGHTS):
         raise InputError(
             f"{folder} must hold weights (model.safetensors or pytorch_model.bin); it has none: "
-            "save the model with save_pretrained."
+            "save the model with save_pretrained.",
+            code="incomplete",
+            parameter="model",
         )
     if not any(next(folder.glob(pattern), None) for pattern in _TOKENIZERS):
         raise InputError(
             f"{folder} must hold a tokenizer (tokenizer.json, vocab.txt or a SentencePiece model); it has none: "
-            "save the tokenizer there too, with save_pretrained."
+            "save the tokenizer there too, with save_pretrained.",
+            code="incomplete",
+            parameter="model",
         )
     model_files.check_folder(folder)
 
@@ -271,7 +310,9 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
         close = get_close_matches(where.lower(), MINIATURES, n=1, cutoff=0.8)
         near = "".join(f" (did you mean {name}?)" for name in close)
         remedy = "check the files" if options.get("local_files_only") else f"check the name{near} and the network"
-        raise InputError(f"The {part} of {where} could not be loaded ({reason}): {remedy}.") from error
+        raise InputError(
+            f"The {part} of {where} could not be loaded ({reason}): {remedy}.", code="damaged", parameter="model"
+        ) from error
     # Weights that are missing are made up at random, in a warning's silence. A pooler is not used here, but it is
     # in the fingerprint, which must be the same at every loading.
     missing = [key for key in found["missing_keys"] if "pooler" not in key]
@@ -284,7 +325,9 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
     if missing:
         raise InputError(
             f"The weights of {where} must fill the whole model; {len(missing)} are missing ({sorted(missing)[0]} is "
-            "one): give the model's complete weights."
+            "one): give the model's complete weights.",
+            code="incomplete",
+            parameter="model",
         )
     return model
 
@@ -294,13 +337,15 @@ def tokenizer_of(model: Any) -> Any:
     where = str(getattr(model, "name_or_path", ""))
     try:
         if not where:
-            raise InputError("it does not say where it came from")
+            raise InputError("it does not say where it came from", code="not_found")
         with quiet(bars=False):
             return _load("tokenizer", where, {"local_files_only": True})
     except InputError as error:
         raise UsageError(
             f"{type(model).__name__} is a model without its tokenizer, and none is found where it came from "
-            f"({where or 'it does not say'}): give both, (model, tokenizer)."
+            f"({where or 'it does not say'}): give both, (model, tokenizer).",
+            code="incomplete",
+            parameter="model",
         ) from error
 
 

@@ -132,7 +132,11 @@ def _no_room(encoder: Encoder, pieces: int, texts: int) -> LimbeckError:
             f"{texts} texts of {pieces:,} pieces need more memory than there is on {_device(encoder)}, and a model "
             "that carries its state on from batch to batch cannot read them in halves"
         )
-    found = LimbeckError(f"{alone}: lower --batch-tokens or --window, or take --dtype bfloat16 or another --device.")
+    found = LimbeckError(
+        f"{alone}: lower --batch-tokens or --window, or take --dtype bfloat16 or another --device.",
+        code="no_memory",
+        parameter="batch_tokens",
+    )
     found.__cause__ = OSError(errno.ENOMEM, "out of memory")
     return found
 

@@ -18,9 +18,17 @@ def choose_window_size(model: Any, tokenizer: Any, window: int | None) -> int:
     limit = position_limit(model)
     if window is not None:
         if window < 1:
-            raise UsageError(f"A window must hold at least 1 piece; got {window}: leave it out for the model's own.")
+            raise UsageError(
+                f"A window must hold at least 1 piece; got {window}: leave it out for the model's own.",
+                code="out_of_range",
+                parameter="window",
+            )
         if limit is not None and window > limit:
-            raise UsageError(f"The model has {limit} positions; got a window of {window}: ask for {limit} or less.")
+            raise UsageError(
+                f"The model has {limit} positions; got a window of {window}: ask for {limit} or less.",
+                code="out_of_range",
+                parameter="window",
+            )
         return window
     config = model.config
     known = [limit, getattr(tokenizer, "model_max_length", None)]

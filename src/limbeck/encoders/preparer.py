@@ -62,14 +62,24 @@ class PiecePreparer:
         self.keep_first = keep_first
         self.special = special
         if special and (units != "pieces" or context is not None or targets is not None):
-            raise UsageError("special tokens are pieces around a whole text: ask for units pieces, all of them.")
+            raise UsageError(
+                "special tokens are pieces around a whole text: ask for units pieces, all of them.",
+                code="exclusive",
+                parameter="special",
+            )
         if capacity < 1:
             raise UsageError(
                 f"A window must hold a piece of text beside the special tokens; "
-                f"got room for {capacity}: ask for a larger window."
+                f"got room for {capacity}: ask for a larger window.",
+                code="out_of_range",
+                parameter="window",
             )
         if context is not None and context < 0:
-            raise UsageError(f"context is a number of words to each side, 0 or more; got {context}.")
+            raise UsageError(
+                f"context is a number of words to each side, 0 or more; got {context}.",
+                code="out_of_range",
+                parameter="context",
+            )
 
     def __call__(self, texts: Sequence[Text], /) -> Prepared:
         texts = [text for text in texts if text.sentences]
@@ -127,7 +137,11 @@ class PiecePreparer:
     def with_special(self) -> PiecePreparer:
         """The same with special tokens among its units, where these are words too, called "" then."""
         if self.context is not None or self.targets is not None or self.label is not None:
-            raise UsageError("special tokens stand around a whole text: leave context and targets out.")
+            raise UsageError(
+                "special tokens stand around a whole text: leave context and targets out.",
+                code="exclusive",
+                parameter="special",
+            )
         made = copy(self)
         made.special = True
         return made
@@ -240,9 +254,15 @@ def _read_targets(targets: str | Collection[str] | None) -> tuple[str | None, fr
         if not targets.startswith(LABEL) or targets == LABEL:
             raise UsageError(
                 f'targets must be a list of words or "label:" and a layer of annotation; '
-                f"got {targets!r}: give [{targets!r}] for the word."
+                f"got {targets!r}: give [{targets!r}] for the word.",
+                code="wrong_type",
+                parameter="targets",
             )
         return targets[len(LABEL) :], None
     if targets is not None and not targets:
-        raise UsageError("targets must name at least one word; got none: leave it out for all words.")
+        raise UsageError(
+            "targets must name at least one word; got none: leave it out for all words.",
+            code="required",
+            parameter="targets",
+        )
     return None, None if targets is None else frozenset(targets)

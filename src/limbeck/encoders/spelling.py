@@ -121,7 +121,11 @@ class Speller:
         )
 
     def token(self, piece: int) -> str:
-        raise InputError("A model that reads characters gives vectors to words only: leave units out.")
+        raise InputError(
+            "A model that reads characters gives vectors to words only: leave units out.",
+            code="unsupported",
+            parameter="units",
+        )
 
     @property
     def identity(self) -> str:

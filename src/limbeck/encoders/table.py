@@ -86,7 +86,8 @@ class TableEncoder:
         self._words = words = list(static.words)
         if self._matrix.ndim != 2 or len(self._matrix) != len(words):
             raise InputError(
-                f"A table needs one row a word; got {len(words)} words and an array of shape {self._matrix.shape}."
+                f"A table needs one row a word; got {len(words)} words and an array of shape {self._matrix.shape}.",
+                code="wrong_shape",
             )
         if not np.issubdtype(self._matrix.dtype, np.floating):
             self._matrix = self._matrix.astype(np.float32)

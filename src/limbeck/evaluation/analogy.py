@@ -56,7 +56,11 @@ def solve_analogies(
     choose(method, METHODS, what="method")
     choose(oov, get_args(AnalogyOutOfVocabulary), what="oov")
     if vocabulary is not None and vocabulary < 1:
-        raise UsageError(f"vocabulary must be at least 1, got {vocabulary}: leave it out to search all words.")
+        raise UsageError(
+            f"vocabulary must be at least 1, got {vocabulary}: leave it out to search all words.",
+            code="out_of_range",
+            parameter="vocabulary",
+        )
     matrix = matrix[:vocabulary]
     index = {word: row for row, word in enumerate(words[:vocabulary])}
     asked = list(dict.fromkeys(word for question in questions.words for word in question))

@@ -56,7 +56,11 @@ def find_some(data_dir: str | Path, needed: Sequence[str], others: Sequence[str]
 
 def _nothing(data_dir: str | Path, wanted: Sequence[Task]) -> InputError:
     files = ", ".join(str(task.files[0].path) for task in wanted)
-    return InputError(f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder.")
+    return InputError(
+        f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder.",
+        code="incomplete",
+        parameter="data",
+    )
 
 
 def entries_of(table: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -64,16 +68,20 @@ def entries_of(table: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         content = tomllib.loads(Path(table).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{table}: must be a readable TOML file of tasks ({error}): mend it.") from error
+        raise InputError(
+            f"{table}: must be a readable TOML file of tasks ({error}): mend it.", code="damaged"
+        ) from error
     entries = content.get("task", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError(f"{table}: tasks must be tables under [[task]], got something else: mend it.")
+        raise InputError(
+            f"{table}: tasks must be tables under [[task]], got something else: mend it.", code="malformed"
+        )
     seen = set()
     for number, entry in enumerate(entries, 1):
         name = str(entry.get("name", number))
         who = f"{table}: task {name!r}"
         if name in seen:
-            raise InputError(f"{who} must be there once, got it twice: rename one.")
+            raise InputError(f"{who} must be there once, got it twice: rename one.", code="twice")
         seen.add(name)
         yield who, entry
 
@@ -86,15 +94,20 @@ def load_table(table: str | Path = TABLE) -> dict[str, list[Task]]:
             layouts = [_task(entry, layout) for layout in entry["layout"]]
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"{who} must have name, kind and layouts with files, and nothing unknown, got a fault at {error}."
+                f"{who} must have name, kind and layouts with files, and nothing unknown, got a fault at {error}.",
+                code="malformed",
             ) from error
         if not layouts or not all(layout.files for layout in layouts):
-            raise InputError(f"{who} must have at least one layout with at least one file, got none: add it.")
+            raise InputError(
+                f"{who} must have at least one layout with at least one file, got none: add it.", code="malformed"
+            )
         choose(layouts[0].kind, KINDS, what=f"{who}: kind")
         for layout in layouts:
             scores = 3 if layout.files[0].gold is None else 2
             if len(layout.columns) < scores or min(layout.columns) < 1:
-                raise InputError(f"{who}: columns must be {scores} numbers from 1, got {list(layout.columns)}.")
+                raise InputError(
+                    f"{who}: columns must be {scores} numbers from 1, got {list(layout.columns)}.", code="malformed"
+                )
         known[layouts[0].name] = layouts
     return known
 
@@ -112,7 +125,11 @@ def _task(entry: Mapping[str, Any], layout: Mapping[str, Any]) -> Task:
 def index_of(folder: Path) -> dict[str, list[Path]]:
     """Paths of all files under a folder, by name; those nearest to it first."""
     if not folder.is_dir():
-        raise InputError(f"{folder}: a folder with the files of tasks is needed, got none there: check the path.")
+        raise InputError(
+            f"{folder}: a folder with the files of tasks is needed, got none there: check the path.",
+            code="not_found",
+            parameter="data",
+        )
     here: dict[str, list[Path]] = {}
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -135,7 +152,9 @@ def _find(layouts: Sequence[Task], here: Mapping[str, list[Path]], *, needed: bo
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             raise InputError(
                 f"{root}: the task {layout.name} needs all of its {len(ends)} files, {missing[0]}{more} is missing: "
-                f"{_get(layout)}, or name the tasks that are wanted."
+                f"{_get(layout)}, or name the tasks that are wanted.",
+                code="incomplete",
+                parameter="data",
             )
         files = [
             replace(file, path=paths[file.path], gold=None if file.gold is None else paths[file.gold])
@@ -144,7 +163,11 @@ def _find(layouts: Sequence[Task], here: Mapping[str, list[Path]], *, needed: bo
         return replace(layout, files=tuple(files))
     if needed:
         wanted = layouts[0].files[0].path
-        raise InputError(f"{root}: the task {layouts[0].name} needs the file {wanted}, got none: {_get(layouts[0])}.")
+        raise InputError(
+            f"{root}: the task {layouts[0].name} needs the file {wanted}, got none: {_get(layouts[0])}.",
+            code="incomplete",
+            parameter="data",
+        )
     return None
 
 

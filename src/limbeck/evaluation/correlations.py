@@ -89,9 +89,14 @@ def checked(x: Floats, y: Floats, *, metric: str) -> tuple[Floats, Floats]:
     choose(metric, METRICS, what="metric")
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
-        raise InputError(f"A correlation needs two equally long rows of numbers, got shapes {x.shape} and {y.shape}.")
+        raise InputError(
+            f"A correlation needs two equally long rows of numbers, got shapes {x.shape} and {y.shape}.",
+            code="wrong_shape",
+        )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InputError("A correlation needs finite numbers, got NaN or infinity: leave such pairs out first.")
+        raise InputError(
+            "A correlation needs finite numbers, got NaN or infinity: leave such pairs out first.", code="not_finite"
+        )
     return x, y
 
 

@@ -55,7 +55,11 @@ def evaluate(
     """
     pairs = task.read() if isinstance(task, Task) else task
     if not isinstance(pairs, Pairs):
-        raise UsageError(f"a task is one of limbeck.evaluation.tasks(...), or Pairs of one's own; got {task!r:.60}.")
+        raise UsageError(
+            f"a task is one of limbeck.evaluation.tasks(...), or Pairs of one's own; got {task!r:.60}.",
+            code="wrong_type",
+            parameter="task",
+        )
     check_choices(pairs, metric, aggregation)
     wanted: dict[str, Any] = {"metric": metric, "aggregation": aggregation, "draws": draws, "seed": seed}
     known = None
@@ -74,13 +78,17 @@ def evaluate(
 
         if len(known.layers) > 1:
             raise UsageError(
-                f"One score is of one layer, {known.name} has {len(known.layers)}: load it with one, or use sweep."
+                f"One score is of one layer, {known.name} has {len(known.layers)}: load it with one, or use sweep.",
+                code="ambiguous",
+                parameter="layer",
             )
         (score,) = sweep(pairs, known, repairs={"": repair}, missing=missing, **wanted)
         return score
     if repair is not None:
         raise UsageError(
-            f"A repair is for the vectors of an encoder or a table, got {type(target).__name__}: repair it beforehand."
+            f"A repair is for the vectors of an encoder or a table, got {type(target).__name__}: repair it beforehand.",
+            code="unsupported",
+            parameter="repair",
         )
     if pairs.kind == "wordsim":
         found = word_similarities(pairs.first, pairs.second, target, oov=oov, case=case, fallback=fallback)
@@ -113,13 +121,16 @@ def compare(
     if a.task != b.task or a.total != b.total:
         raise UsageError(
             f"Two scores are compared on one task, got {a.task} ({a.total} pairs) and {b.task} ({b.total}): "
-            "evaluate both on the same."
+            "evaluate both on the same.",
+            code="not_comparable",
         )
     choose(test, ("bootstrap", "permutation"), what="test")
     metric, aggregation = metric or a.metric, aggregation or a.aggregation
     rows, in_a, in_b = np.intersect1d(a.rows, b.rows, assume_unique=True, return_indices=True)
     if not np.array_equal(a.gold[in_a], b.gold[in_b]):
-        raise UsageError(f"Two scores are compared on one task, got two {a.task} whose gold scores differ.")
+        raise UsageError(
+            f"Two scores are compared on one task, got two {a.task} whose gold scores differ.", code="not_comparable"
+        )
     x, y, gold, subset_of = a.similarity[in_a], b.similarity[in_b], a.gold[in_a], a.subset_of[in_a]
 
     def observed(rows: NDArray[np.int64]) -> NDArray[np.float64]:

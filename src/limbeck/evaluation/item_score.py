@@ -141,7 +141,8 @@ def compare_items(a: ItemScore, b: ItemScore, *, draws: int = DRAWS, seed: int =
     if (a.task, a.total, a.metric) != (b.task, b.total, b.metric):
         raise UsageError(
             f"Two scores are compared on one task by one metric, got {a.task} ({a.total} items, {a.metric}) and "
-            f"{b.task} ({b.total}, {b.metric}): evaluate both alike."
+            f"{b.task} ({b.total}, {b.metric}): evaluate both alike.",
+            code="not_comparable",
         )
     rows, in_a, in_b = np.intersect1d(a.rows, b.rows, assume_unique=True, return_indices=True)
     shared = [a.known[row] & b.known[row] for row in rows.tolist()] if a.known and b.known else []

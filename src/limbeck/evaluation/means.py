@@ -51,7 +51,10 @@ def mean_score(scores: Iterable[Score], *, name: str = FIVE_NAME, draws: int = D
     """The mean over the sets of one target's scores; sets of one metric."""
     scores = tuple(scores)
     if not scores or len({(score.target, score.metric) for score in scores}) != 1:
-        raise UsageError("A mean is over scores of one target by one metric, got others: give one score a set.")
+        raise UsageError(
+            "A mean is over scores of one target by one metric, got others: give one score a set.",
+            code="not_comparable",
+        )
     drawn = _mean([_drawn([score], score.rows, draws=draws, seed=seed) for score in scores])[0]
     low, high = significance.percentiles(drawn)
     total = sum(score.total for score in scores)
@@ -85,7 +88,8 @@ def compare_means(
     if set(ours) != set(theirs) or not ours:
         raise UsageError(
             f"Two means are compared over the same sets, got {', '.join(ours) or 'none'} and "
-            f"{', '.join(theirs) or 'none'}: evaluate both on the same."
+            f"{', '.join(theirs) or 'none'}: evaluate both on the same.",
+            code="not_comparable",
         )
     observed: list[float] = []
     drawn: list[Floats] = []
@@ -95,7 +99,9 @@ def compare_means(
         rows = np.intersect1d(one.rows, other.rows, assume_unique=True)
         gold, same = (score.gold[np.searchsorted(score.rows, rows)] for score in (one, other))
         if one.total != other.total or one.metric != other.metric or not np.array_equal(gold, same):
-            raise UsageError(f"Two scores are compared on one task by one metric, got two {task} that differ.")
+            raise UsageError(
+                f"Two scores are compared on one task by one metric, got two {task} that differ.", code="not_comparable"
+            )
         observed.append(_of(one, rows) - _of(other, rows))
         drawn.append(_drawn([one, other], rows, draws=draws, seed=seed))
         n += len(rows)

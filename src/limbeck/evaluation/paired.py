@@ -46,7 +46,10 @@ def paired_means(first: Floats, second: Floats, *, draws: int = DRAWS, seed: int
     (6.5, 0.00049, 1.0)
     """
     if np.shape(first) != np.shape(second) or np.ndim(first) != 2:
-        raise UsageError(f"Two sides must have the same pairs, got shapes {np.shape(first)} and {np.shape(second)}.")
+        raise UsageError(
+            f"Two sides must have the same pairs, got shapes {np.shape(first)} and {np.shape(second)}.",
+            code="wrong_shape",
+        )
     differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     differences = differences[:, np.isfinite(differences).all(axis=0)]
     rows, n = differences.shape
@@ -65,7 +68,7 @@ def sign_flip(differences: Floats, *, draws: int = DRAWS, seed: int = 0, name: s
     them, so that no number of draws gives a p of 0.
     """
     if draws < 1:
-        raise UsageError(f"draws must be at least 1, got {draws}.")
+        raise UsageError(f"draws must be at least 1, got {draws}.", code="out_of_range", parameter="draws")
     n = differences.shape[1]
     observed = np.abs(differences.sum(axis=1))
     least = observed - ROUNDING * np.abs(differences).sum(axis=1)

@@ -71,7 +71,9 @@ def repaired(rows: torch.Tensor, repair: Any, weights: Weights | None = None) ->
     if wanted != rows.shape[1]:
         raise InputError(
             f"A repair must be of the vectors' own space, got one for {wanted} dimensions and vectors of "
-            f"{rows.shape[1]}: give the repair that was fitted on this model and layer."
+            f"{rows.shape[1]}: give the repair that was fitted on this model and layer.",
+            code="other_dimensions",
+            parameter="repair",
         )
     done: torch.Tensor = usable.transform(rows)
     return done

@@ -311,10 +311,10 @@ def _standard(x: Floats) -> Floats:
 
 def _level(level: float) -> float:
     if not 0 < level < 1:
-        raise UsageError(f"level must lie between 0 and 1, got {level}.")
+        raise UsageError(f"level must lie between 0 and 1, got {level}.", code="out_of_range", parameter="level")
     return level
 
 
 def _positive(draws: int) -> None:
     if draws < 1:
-        raise UsageError(f"draws must be at least 1, got {draws}.")
+        raise UsageError(f"draws must be at least 1, got {draws}.", code="out_of_range", parameter="draws")

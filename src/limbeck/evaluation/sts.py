@@ -41,11 +41,17 @@ def sentence_similarities(
         if not isinstance(target, (tuple, list)) or len(target) != 2:
             raise UsageError(
                 "A target for sentence similarity must be a function of texts or two arrays, got "
-                f"{type(target).__name__}: give one of these."
+                f"{type(target).__name__}: give one of these.",
+                code="wrong_type",
+                parameter="target",
             )
         sides = [_matrix(side, len(first), "pairs") for side in target]
         if sides[0].shape != sides[1].shape:
-            raise InputError(f"Both sides' vectors must be alike, got shapes {sides[0].shape} and {sides[1].shape}.")
+            raise InputError(
+                f"Both sides' vectors must be alike, got shapes {sides[0].shape} and {sides[1].shape}.",
+                code="wrong_shape",
+                parameter="target",
+            )
     values = cosines(*sides)
     zero = np.isnan(values)
     if missing == "zero":
@@ -83,12 +89,16 @@ def _matrix(vectors: Any, rows: int, what: str) -> NDArray[np.floating]:
     if matrix.ndim != 2 or len(matrix) != rows or matrix.dtype.kind not in "fiu":
         raise InputError(
             f"The target must give one vector for each of {rows} {what}, got an array of shape {matrix.shape} "
-            f"({matrix.dtype}): give (n, d) numbers."
+            f"({matrix.dtype}): give (n, d) numbers.",
+            code="wrong_shape",
+            parameter="target",
         )
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(bad):
         raise InputError(
             f"Vectors must be finite numbers, got NaN or infinity in {len(bad)} of {rows} rows, the first is row "
-            f"{bad[0]}: give zeros to a text that has no vector."
+            f"{bad[0]}: give zeros to a text that has no vector.",
+            code="not_finite",
+            parameter="target",
         )
     return matrix

@@ -80,7 +80,11 @@ class ModelTarget:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.encoder.name)
         if choose(self.oov, get_args(OutOfVocabulary), what="oov") == "fallback":
-            raise UsageError("oov='fallback' is for tables, a model's vectors are of another space: choose another.")
+            raise UsageError(
+                "oov='fallback' is for tables, a model's vectors are of another space: choose another.",
+                code="unsupported",
+                parameter="oov",
+            )
 
     @property
     def model(self) -> str:
@@ -298,7 +302,9 @@ def check_repair(target: Target, repair: Any, name: str) -> None:
         if wanted != target.dim:
             raise InputError(
                 f"{name}: a repair must be of the vectors' own space, got one for {wanted} dimensions and "
-                f"{target.name} has {target.dim}: give the one that was fitted on it."
+                f"{target.name} has {target.dim}: give the one that was fitted on it.",
+                code="other_dimensions",
+                parameter="repair",
             )
 
 
@@ -308,6 +314,8 @@ def repair_for(repair: Any, layer: str, name: str) -> Any:
         return repair
     if layer not in repair:
         raise UsageError(
-            f"{name}: the repairs are those of layers {', '.join(repair)}, got {layer}: choose --layers among them."
+            f"{name}: the repairs are those of layers {', '.join(repair)}, got {layer}: choose --layers among them.",
+            code="other_layers",
+            parameter="repair",
         )
     return repair[layer]

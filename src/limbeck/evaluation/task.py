@@ -54,10 +54,14 @@ class Pairs:
         if len(sizes) > 1 or self.gold.ndim != 1:
             raise InputError(
                 f"{self.name}: pairs need as many first and second texts as scores, got {len(self.first)}, "
-                f"{len(self.second)} and {self.gold.shape} (subsets: {len(self.subsets)})."
+                f"{len(self.second)} and {self.gold.shape} (subsets: {len(self.subsets)}).",
+                code="unequal_lengths",
             )
         if not np.isfinite(self.gold).all():
-            raise InputError(f"{self.name}: scores must be finite numbers, got NaN or infinity: leave such pairs out.")
+            raise InputError(
+                f"{self.name}: scores must be finite numbers, got NaN or infinity: leave such pairs out.",
+                code="not_finite",
+            )
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -156,6 +160,7 @@ class Task:
                 min(len(rows), len(scores)) + 1,
                 f"there must be a line for each of {file.path}, got {len(scores)} lines for {len(rows)}: "
                 "get both files from one release.",
+                code="unequal_lengths",
             )
         for (line, cells), text in zip(rows, scores, strict=True):
             yield (
@@ -178,9 +183,12 @@ class Task:
                     line,
                     f"the line must have at least {width} columns parted by {self.separator!r}, got {len(cells)}: "
                     f"mend it or take the released file.",
+                    code="malformed",
                 )
             if not (cells[self.columns[0] - 1] and cells[self.columns[1] - 1]):
-                raise InputError.at(path, line, "both texts of a pair must be there, got an empty one: mend the line.")
+                raise InputError.at(
+                    path, line, "both texts of a pair must be there, got an empty one: mend the line.", code="malformed"
+                )
             yield line, cells
 
     def _score(self, text: str, path: Path, line: int) -> float | None:
@@ -191,7 +199,10 @@ class Task:
         score = number_of(text)
         if score is None or not (low <= score <= high and math.isfinite(score)):
             raise InputError.at(
-                path, line, f"a score must be a number from {low:g} to {high:g}, got {text[:40]!r}: mend the line."
+                path,
+                line,
+                f"a score must be a number from {low:g} to {high:g}, got {text[:40]!r}: mend the line.",
+                code="malformed",
             )
         return score
 

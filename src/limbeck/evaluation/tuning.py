@@ -83,7 +83,9 @@ class Tuning(Tabular):
         rows = [row for row, k in enumerate(self.clusters) if (k != GLOBAL) == clustered]
         means = self.means[rows]
         if not np.isfinite(means).any():
-            raise UsageError(f"No {'clustered' if clustered else 'global'} setting of {self.target} has a score.")
+            raise UsageError(
+                f"No {'clustered' if clustered else 'global'} setting of {self.target} has a score.", code="empty"
+            )
         row, column = np.unravel_index(int(np.nanargmax(means)), means.shape)
         return self.clusters[rows[int(row)]], self.components[int(column)]
 
@@ -149,7 +151,10 @@ def tune(
     """
     pairs = task.read() if isinstance(task, Task) else task
     if pairs.kind != "sts":
-        raise UsageError(f"Tuning is on a task of texts, got {pairs.name}, a task of words: give one like sts-b-dev.")
+        raise UsageError(
+            f"Tuning is on a task of texts, got {pairs.name}, a task of words: give one like sts-b-dev.",
+            code="unsupported",
+        )
     metric = check_choices(pairs, metric, aggregation)
     counts_of_clusters, counts_of_components = _checked("clusters", clusters, 1), _checked("components", components, 0)
     _checked("seeds", seeds, 0)
@@ -158,7 +163,9 @@ def tune(
     rows = target.rows(texts) if rows is None else rows
     x = rows.of_layer(layer)
     if not len(x):
-        raise InputError(f"{pairs.name}: tuning needs texts with vectors, {target.name} has none for any of them.")
+        raise InputError(
+            f"{pairs.name}: tuning needs texts with vectors, {target.name} has none for any of them.", code="no_vectors"
+        )
     weights = times[rows.texts].astype(np.float64)
     score = _Scorer(pairs, texts, metric, aggregation)
 
@@ -242,5 +249,9 @@ class _Scorer:
 def _checked(what: str, numbers: Sequence[int], least: int) -> tuple[int, ...]:
     """The numbers, rising and each once."""
     if not len(numbers) or any(number < least for number in numbers):
-        raise UsageError(f"{what} must be whole numbers of at least {least}; got {list(numbers)}: give some.")
+        raise UsageError(
+            f"{what} must be whole numbers of at least {least}; got {list(numbers)}: give some.",
+            code="out_of_range",
+            parameter=what,
+        )
     return tuple(sorted({int(number) for number in numbers}))

@@ -34,7 +34,9 @@ def read_sections(task: WordTask) -> Questions:
             continue
         cells = text.split()
         if len(cells) != 4:
-            raise InputError.at(path, line, f"a question must have four words, got {len(cells)}: mend the line.")
+            raise InputError.at(
+                path, line, f"a question must have four words, got {len(cells)}: mend the line.", code="malformed"
+            )
         words.append((cells[0], cells[1], cells[2], cells[3]))
         sections.append(section)
     names = list(dict.fromkeys(sections))
@@ -58,11 +60,14 @@ def read_questions_and_answers(task: WordTask) -> Questions:
     for path, rows, width in ((asked, questions, 3), (answered, answers, 2)):
         for line, cells in rows:
             if len(cells) != width:
-                raise InputError.at(path, line, f"a line must have {width} words, got {len(cells)}: mend it.")
+                raise InputError.at(
+                    path, line, f"a line must have {width} words, got {len(cells)}: mend it.", code="malformed"
+                )
     if len(questions) != len(answers):
         raise InputError(
             f"{answered}: there must be an answer for each line of {asked}, got {len(answers)} for {len(questions)}: "
-            "get both files from one release."
+            "get both files from one release.",
+            code="unequal_lengths",
         )
     both = [(*question, answer[1]) for (_, question), (_, answer) in zip(questions, answers, strict=True)]
     return Questions([(a, b, c, d) for a, b, c, d in both], [cells[0] for _, cells in answers])
@@ -76,17 +81,27 @@ def read_ratings(task: WordTask) -> Relations:
         cells = text.split(",", 4)
         pairs = PAIR.findall(cells[4]) if len(cells) == 5 else []
         if not pairs:
-            raise InputError.at(path, line, "number, letter, class, sub-class and pairs x:y are needed: mend the line.")
+            raise InputError.at(
+                path,
+                line,
+                "number, letter, class, sub-class and pairs x:y are needed: mend the line.",
+                code="malformed",
+            )
         prototypes[cells[0].strip() + cells[1].strip()] = (cells[2].strip(), pairs)
     relations = []
     for place in [place for file in task.files[1:] for place in file.found]:
         name = place.stem.rpartition("-")[2]
         if name not in prototypes:
-            raise InputError(f"{place}: the relation {name!r} must be listed in {path}, got none: get both together.")
+            raise InputError(
+                f"{place}: the relation {name!r} must be listed in {path}, got none: get both together.",
+                code="incomplete",
+            )
         rated = [(line, RATED.fullmatch(text)) for line, text in _lines(place) if not text.startswith("#")]
         for line, match in rated:
             if match is None:
-                raise InputError.at(place, line, 'a rating and a pair "x:y" are needed: mend the line.')
+                raise InputError.at(
+                    place, line, 'a rating and a pair "x:y" are needed: mend the line.', code="malformed"
+                )
         matches = [match for _, match in rated if match is not None]
         gold = np.array([float(match[1]) for match in matches])
         pairs = [(match[2].strip(), match[3].strip()) for match in matches]
@@ -133,13 +148,21 @@ def _table(
             if header and number == 1:
                 named = [column for column in columns if isinstance(column, str)]
                 if missing := [name for name in named if name not in cells]:
-                    raise InputError.at(path, 1, f"the columns {', '.join(missing)} are needed, got {cells}: mend it.")
+                    raise InputError.at(
+                        path,
+                        1,
+                        f"the columns {', '.join(missing)} are needed, got {cells}: mend it.",
+                        code="incomplete",
+                    )
                 places = [cells.index(column) if isinstance(column, str) else column - 1 for column in columns]
                 continue
             if not cells:
                 continue
             if len(cells) <= max(places):
                 raise InputError.at(
-                    path, number, f"the line must have {max(places) + 1} columns, got {len(cells)}: mend it."
+                    path,
+                    number,
+                    f"the line must have {max(places) + 1} columns, got {len(cells)}: mend it.",
+                    code="malformed",
                 )
             yield number, [cells[place].strip() for place in places]

@@ -74,10 +74,18 @@ def evaluate_words(
     policy: OutOfVocabulary = "drop" if oov in (None, "wrong") else oov  # type: ignore[assignment]
     known = as_target(target, name=name, oov=policy, case=case, fallback=fallback)
     if known is None:
-        raise UsageError(f"A task of words needs vectors of words, got {type(target).__name__}: give StaticVectors.")
+        raise UsageError(
+            f"A task of words needs vectors of words, got {type(target).__name__}: give StaticVectors.",
+            code="wrong_type",
+            parameter="target",
+        )
     known = known if preset is None else as_web_loads(known)
     if len(known.layers) > 1:
-        raise UsageError(f"One score is of one layer, {known.name} has {len(known.layers)}: load it with one.")
+        raise UsageError(
+            f"One score is of one layer, {known.name} has {len(known.layers)}: load it with one.",
+            code="ambiguous",
+            parameter="layer",
+        )
     (score,) = word_scores(task, known, {"": repair}, settings)
     return score
 
@@ -85,7 +93,11 @@ def evaluate_words(
 def as_web_loads(target: Target) -> TableTarget:
     """A table as the peer loads it, with its policy for missing words."""
     if not isinstance(target, TableTarget):
-        raise UsageError(f"The preset web is about files of word vectors, got the model {target.name}: leave one out.")
+        raise UsageError(
+            f"The preset web is about files of word vectors, got the model {target.name}: leave one out.",
+            code="unsupported",
+            parameter="preset",
+        )
     return TableTarget(as_loaded(target.vectors), name=target.name, oov="mean", case="keep")
 
 
@@ -137,7 +149,8 @@ def _analogies(
     if not isinstance(target, TableTarget):
         raise UsageError(
             f"Analogies are searched in a table of word vectors, {target.name} is a model and has none: distil one "
-            "(limbeck distill), or leave the analogies out."
+            "(limbeck distill), or leave the analogies out.",
+            code="unsupported",
         )
     web = settings.presets.preset == "web"
     for setting, matrix, fallback in repaired_tables(target, repairs):

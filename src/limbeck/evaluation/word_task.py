@@ -156,13 +156,16 @@ def load_word_table(table: str | Path = TABLE) -> dict[str, list[WordTask]]:
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{who} must have name, kind and layouts with a reader and files, and nothing unknown, got a fault at "
-                f"{error}."
+                f"{error}.",
+                code="malformed",
             ) from error
         for layout in layouts:
             choose(layout.kind, WORD_KINDS, what=f"{who}: kind")
             choose(layout.reader, READERS, what=f"{who}: reader")
         if not layouts or not all(layout.files for layout in layouts):
-            raise InputError(f"{who} must have at least one layout with at least one file, got none: add it.")
+            raise InputError(
+                f"{who} must have at least one layout with at least one file, got none: add it.", code="malformed"
+            )
         known[layouts[0].name] = layouts
     return known
 
@@ -190,7 +193,11 @@ def _placed(
             raise _missing((begun or layouts)[0], data_dir)
     if not there:
         told = "; ".join(f"{layouts[0].files[-1].path} ({layouts[0].source})" for layouts in wanted.values())
-        raise InputError(f"{data_dir}: files of known tasks are needed, got none of {told}: get them, or give --data.")
+        raise InputError(
+            f"{data_dir}: files of known tasks are needed, got none of {told}: get them, or give --data.",
+            code="incomplete",
+            parameter="data",
+        )
     return there
 
 
@@ -208,7 +215,9 @@ def _missing(task: WordTask, root: str | Path) -> InputError:
     what += f", got {len(file.found)}" if file.count > 1 else ""
     return InputError(
         f"{root}: the task {task.name} needs {what}: get what is missing ({task.source or task.citation}; licence: "
-        f"{task.licence or 'not stated'}), or leave the task out."
+        f"{task.licence or 'not stated'}), or leave the task out.",
+        code="incomplete",
+        parameter="data",
     )
 
 

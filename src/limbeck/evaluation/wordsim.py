@@ -110,7 +110,9 @@ def look_up(
     if not (hasattr(vectors, "__contains__") and hasattr(vectors, "__getitem__")):
         raise UsageError(
             f"A target for tasks of words must map words to vectors, got {type(vectors).__name__}: give StaticVectors "
-            "or a dict."
+            "or a dict.",
+            code="wrong_type",
+            parameter="target",
         )
     own = [_look_up(word, vectors, case) for word in words]
     used = list(own)
@@ -129,7 +131,11 @@ def check_policy(oov: str, case: str, fallback: Fallback | None) -> None:
     choose(oov, POLICIES, what="oov")
     choose(case, CASES, what="case")
     if (oov == "fallback") != (fallback is not None):
-        raise UsageError("oov='fallback' and a fallback go together, got one without the other: give both or neither.")
+        raise UsageError(
+            "oov='fallback' and a fallback go together, got one without the other: give both or neither.",
+            code="required",
+            parameter="fallback",
+        )
 
 
 def _look_up(word: str, vectors: WordVectors, case: Case) -> Vector | None:
@@ -151,7 +157,9 @@ def ask(word: str, fallback: Fallback, *, dim: int | None = None) -> Vector | No
     if dim not in (None, len(vector)):
         raise InputError(
             f"A fallback must have the {dim} dimensions of the vectors that it stands in for, got {len(vector)} for "
-            f"{word!r}: give another, or choose another policy (oov)."
+            f"{word!r}: give another, or choose another policy (oov).",
+            code="other_dimensions",
+            parameter="fallback",
         )
     return vector
 
@@ -159,7 +167,10 @@ def ask(word: str, fallback: Fallback, *, dim: int | None = None) -> Vector | No
 def _vector(vector: ArrayLike, word: str) -> Vector:
     array = real_array(vector, what=f"The vector of {word!r}").astype(np.float64)
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise InputError(f"A word's vector must be one row of finite numbers, got {array.shape} for {word!r}: mend it.")
+        raise InputError(
+            f"A word's vector must be one row of finite numbers, got {array.shape} for {word!r}: mend it.",
+            code="wrong_shape",
+        )
     return array
 
 
@@ -173,14 +184,18 @@ def mean_of(vectors: WordVectors) -> Vector:
         parts = (np.asarray(row)[None] for row in vectors.values())
     else:
         raise UsageError(
-            "A mean of all vectors needs all of them: give StaticVectors or a dict, or another policy (oov)."
+            "A mean of all vectors needs all of them: give StaticVectors or a dict, or another policy (oov).",
+            code="unsupported",
+            parameter="oov",
         )
     for part in parts:
         rows = part.astype(np.float64)
         total, squares, count = total + rows.sum(axis=0), squares + float((rows * rows).sum()), count + len(rows)
     if not count:
         raise InputError(
-            "A mean of all vectors needs at least one vector, got none: give some, or another policy (oov)."
+            "A mean of all vectors needs at least one vector, got none: give some, or another policy (oov).",
+            code="empty",
+            parameter="oov",
         )
     mean = np.asarray(total / count)
     return mean if mean @ mean > ROUNDING**2 * squares / count else np.zeros_like(mean)
@@ -193,7 +208,8 @@ def _matrix(words: Sequence[str], vectors: Sequence[Vector | None]) -> Vector:
         (a, one), (b, other) = list(sizes.items())[:2]
         raise InputError(
             f"All vectors must have the same dimensions, got {a} for {one!r} and {b} for {other!r}: give vectors, and "
-            "a fallback, of one space."
+            "a fallback, of one space.",
+            code="other_dimensions",
         )
     matrix = np.zeros((len(words), next(iter(sizes), 1)))
     for row, vector in enumerate(vectors):

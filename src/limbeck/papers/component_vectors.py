@@ -96,7 +96,11 @@ def file_part(vectors: StaticVectors, words: Sequence[str], sets: Mapping[str, A
     known = set(words)
     rows = [row for row, word in enumerate(vectors.words) if word.lower() in known]
     if not rows:
-        raise InputError("The file of vectors must have words of the text, it has none: check --lowercase.")
+        raise InputError(
+            "The file of vectors must have words of the text, it has none: check --lowercase.",
+            code="no_words",
+            parameter="lowercase",
+        )
     cut = as_loaded(StaticVectors([vectors.words[row] for row in rows], vectors.matrix[rows]))
     found = score_rows(cut, sets, {"vectors": FILE, "layer": ""}, seed=seed)
     return Part({"scores": columns_of(found)}, {"words": len(cut), "layers": []})

@@ -34,9 +34,13 @@ def blocks_of(text: str, *, page: str | Path = "page") -> list[str]:
             opened = name
         else:
             wanted = f"the end of {opened!r}" if opened else "the beginning of a block that was not there before"
-            raise InputError.at(page, line, f"must be {wanted}, got {kind} of {name!r}: mend the marks.")
+            raise InputError.at(
+                page, line, f"must be {wanted}, got {kind} of {name!r}: mend the marks.", code="malformed"
+            )
     if opened:
-        raise InputError.at(page, None, f"every generated block must end, {opened!r} does not: mend the marks.")
+        raise InputError.at(
+            page, None, f"every generated block must end, {opened!r} does not: mend the marks.", code="malformed"
+        )
     return names
 
 
@@ -73,15 +77,23 @@ def read_page(path: Path, known: Collection[str]) -> str:
         text = path.read_bytes().decode("utf-8")  # ends of lines as they are
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InputError(f"{path}: --page must be a page that is there; {reason}: check the path.") from error
+        raise InputError(
+            f"{path}: --page must be a page that is there; {reason}: check the path.",
+            code="not_found",
+            parameter="page",
+        ) from error
     names = blocks_of(text, page=path)
     if not names:
-        raise InputError(f"{path}: must have a generated block; it has none: see docs/reproduce.md for the marks.")
+        raise InputError(
+            f"{path}: must have a generated block; it has none: see docs/reproduce.md for the marks.",
+            code="incomplete",
+            parameter="page",
+        )
     for name in names:
         try:
             choose(name, known, what=f"{path}: the name of a generated block")
         except UsageError as error:
-            raise InputError(str(error)) from None
+            raise InputError(str(error), code=error.code) from None
     return text
 
 

@@ -134,7 +134,9 @@ def kept_part(path: Path, asked: Mapping[str, Any]) -> Part | None:
         return Part(tables, told["about"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{path}: must be a part of a run, it cannot be read: --existing=replace begins anew."
+            f"{path}: must be a part of a run, it cannot be read: --existing=replace begins anew.",
+            code="damaged",
+            parameter="existing",
         ) from error
 
 

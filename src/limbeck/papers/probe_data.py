@@ -96,7 +96,11 @@ def semcor_in(data: Path | None) -> str:
     if data is None:
         return ""
     if not data.is_dir():
-        raise InputError(f"{data}: --data must be a folder with the tasks' files, there is none: check the path.")
+        raise InputError(
+            f"{data}: --data must be a folder with the tasks' files, there is none: check the path.",
+            code="not_found",
+            parameter="data",
+        )
     found = sorted(path for path in data.rglob("*.tar*") if path.name.lower().startswith("semcor"))
     return str(found[0]) if found else ""
 
@@ -134,7 +138,9 @@ def fewer_words(labelled: Labelled, most: int, *, min_words: int, seed: int = 0)
     if not enough.any():
         raise InputError(
             f"a class needs at least {min_words} words to be probed, none has as many among {most:,} combinations: "
-            "raise --max-combinations or lower --min-words."
+            "raise --max-combinations or lower --min-words.",
+            code="too_few",
+            parameter="min_words",
         )
     inside = kept[labelled.word]
     rows = np.flatnonzero(inside & enough[labelled.kind])

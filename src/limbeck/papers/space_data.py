@@ -46,7 +46,11 @@ def find_data(folder: Path | None) -> Data:
             missing[kind] = f"needs {files}: give the folder to --data"
         return Data(missing=missing)
     if not folder.is_dir():
-        raise InputError(f"{folder}: --data must be a folder with the tasks' files, there is none: check the path.")
+        raise InputError(
+            f"{folder}: --data must be a folder with the tasks' files, there is none: check the path.",
+            code="not_found",
+            parameter="data",
+        )
     development = _try(missing, "development", lambda: find_some(folder, [DEVELOPMENT], []))
     sts = _try(missing, "sts", lambda: find_some(folder, [], SETS))
     classify = _try(missing, "classify", lambda: classifying.find_some(folder, [], list(classifying.load_table())))

@@ -41,7 +41,11 @@ def read_tuned(path: str | Path) -> Tuned:
             raise ValueError(f"a run of limbeck {about['command']}")
         tasks = list(load_table(SENTENCES))
         if about["task"] not in tasks:
-            raise InputError(f"{path}: Table 4 has the tasks {', '.join(tasks)}, got {about['task']}: leave it out.")
+            raise InputError(
+                f"{path}: Table 4 has the tasks {', '.join(tasks)}, got {about['task']}: leave it out.",
+                code="other_kind",
+                parameter="fine_tuned",
+            )
         scores = about["scores"]["test"]
         return Tuned(
             path=str(path),
@@ -53,7 +57,9 @@ def read_tuned(path: str | Path) -> Tuned:
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path}: --fine-tuned takes folders of limbeck finetune ({_told(error)}): give those of Table 4's tasks."
+            f"{path}: --fine-tuned takes folders of limbeck finetune ({_told(error)}): give those of Table 4's tasks.",
+            code="other_kind",
+            parameter="fine_tuned",
         ) from error
 
 
@@ -72,7 +78,11 @@ def check_parents(tuned: Sequence[Tuned], parents: Sequence[str]) -> None:
     """Refuse folders whose parent has none of these fingerprints."""
     for one in tuned:
         if one.parent not in parents:
-            raise InputError(f"{one.path}: its parent must be among the models that are tried: name it by --model.")
+            raise InputError(
+                f"{one.path}: its parent must be among the models that are tried: name it by --model.",
+                code="incomplete",
+                parameter="model",
+            )
 
 
 def with_tuned(parent: Parent, fingerprint: str, tuned: Sequence[Tuned]) -> Parent:

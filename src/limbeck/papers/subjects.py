@@ -166,7 +166,9 @@ def _read_words(path: Path, layers: tuple[str, ...], *, least: int) -> Words:
         }
     except (OSError, KeyError, ValueError) as error:
         reason = " ".join(str(error).split())[:100]
-        raise InputError(f"{path}: must have every word's measures by layer; {reason}: {AGAIN}.") from error
+        raise InputError(
+            f"{path}: must have every word's measures by layer; {reason}: {AGAIN}.", code="incomplete"
+        ) from error
     return Words(
         words=tuple(table["word"][row] for row in first),
         n=np.array(table["n"], dtype=np.int64)[first],

@@ -176,7 +176,7 @@ def _tokenizer(folder: Path) -> Any:
     except Exception as error:  # both libraries raise almost anything here
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(
-            f"{folder}: a tokenizer is needed, got none that loads ({reason}): check its files."
+            f"{folder}: a tokenizer is needed, got none that loads ({reason}): check its files.", code="incomplete"
         ) from error
 
 

@@ -54,7 +54,10 @@ def read_training(path: Path, matrix: NDArray[Any], *, name: str) -> Training:
     """Geometry of every table that was kept, and of the finished one where the same rows of it are known."""
     moments = {float(found[1]): key for key in tensor_names(path) if (found := MOMENT.fullmatch(key))}
     if not moments:
-        raise InputError(f'{path}: tables named by millions of tokens ("16M") are needed, got none: check the file.')
+        raise InputError(
+            f'{path}: tables named by millions of tokens ("16M") are needed, got none: check the file.',
+            code="incomplete",
+        )
     tables = [np.asarray(read_tensor(path, moments[at]), dtype=np.float64) for at in sorted(moments)]
     tokens = [round(at * MILLION) for at in sorted(moments)]
     rows = len(tables[0])
@@ -84,5 +87,5 @@ def _tokens_at_end(path: Path, name: str) -> int | None:
         return int(read_csv(log)["tokens"][-1])
     except (KeyError, IndexError, ValueError) as error:
         raise InputError(
-            f"{log}: a log with a column `tokens` is needed, got none: mend it or move it away."
+            f"{log}: a log with a column `tokens` is needed, got none: mend it or move it away.", code="incomplete"
         ) from error

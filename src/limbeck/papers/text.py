@@ -38,5 +38,9 @@ def count_senses(corpus: Corpus, *, label: str | None = None) -> dict[str, int]:
             return {word: len(values) for word, values in senses.items()}
     if label:
         where = ", ".join(corpus.paths) or "the text"
-        raise InputError(f"{where}: must have words with the label {label!r}; it has none: check --sense-label.")
+        raise InputError(
+            f"{where}: must have words with the label {label!r}; it has none: check --sense-label.",
+            code="no_labels",
+            parameter="sense_label",
+        )
     return {}

@@ -73,14 +73,15 @@ def attention_similarity(
     attend to everything alike have 1.
     """
     if not len(texts):
-        raise UsageError("texts must be at least one, got none: give some.")
+        raise UsageError("texts must be at least one, got none: give some.", code="required", parameter="texts")
     first, second = (one if isinstance(one, Parts) else load_parts(one) for one in (a, b))
     where = choose_device(device)
     windows = [_windows(parts, texts, length) for parts in (first, second)]
     if windows[0] != windows[1]:
         raise InputError(
             f"{first.name} and {second.name} must cut texts into the same pieces to be compared weight by weight, "
-            "and do not: give two models with one tokenizer."
+            "and do not: give two models with one tokenizer.",
+            code="not_comparable",
         )
     pieces = windows[0]
     sizes = np.array([len(window) for window in pieces])
@@ -93,7 +94,10 @@ def attention_similarity(
             ids, real = _padded([pieces[place] for place in order[low:high]], where)
             both = [_attention(parts, ids, real) for parts in (first, second)]
             if [one.shape for one in both[0]] != [one.shape for one in both[1]]:
-                raise InputError(f"{first.name} and {second.name} must have the same layers and heads, and do not.")
+                raise InputError(
+                    f"{first.name} and {second.name} must have the same layers and heads, and do not.",
+                    code="not_comparable",
+                )
             seen = (real[:, :, None] & real[:, None, :])[:, None]
             sums.append(np.stack([_sums(x, y, seen) for x, y in zip(*both, strict=True)], axis=1))
     products, squares_a, squares_b = np.moveaxis(np.concatenate(sums), -1, 0)  # (texts, layers, heads) each
@@ -112,7 +116,11 @@ def _windows(parts: Parts, texts: Sequence[str], length: int) -> list[list[int]]
     most = min(length, choose_window_size(parts.model, parts.tokenizer, None))
     room = most - len(aligner.prefix) - len(aligner.suffix)
     if room < 1:
-        raise UsageError(f"--max-length must have room for a text beside special tokens, got {length}: give more.")
+        raise UsageError(
+            f"--max-length must have room for a text beside special tokens, got {length}: give more.",
+            code="out_of_range",
+            parameter="max_length",
+        )
     blank = " " if aligner.leading_blank else ""
     cut_off = [aligner.encode(blank + text)[:room] for text in texts]
     return [[*aligner.prefix, *window, *aligner.suffix] for window in cut_off if window]
@@ -128,7 +136,10 @@ def _padded(windows: Sequence[Sequence[int]], device: torch.device) -> tuple[tor
 def _attention(parts: Parts, ids: torch.Tensor, real: torch.Tensor) -> tuple[torch.Tensor, ...]:
     found = parts.model(input_ids=ids, attention_mask=real.long(), output_attentions=True).attentions
     if not found or any(one is None for one in found):
-        raise UsageError(f"{parts.name} shows no attention weights: give a model that has them, BERT or GPT-2 say.")
+        raise UsageError(
+            f"{parts.name} shows no attention weights: give a model that has them, BERT or GPT-2 say.",
+            code="unsupported",
+        )
     return tuple(found)
 
 

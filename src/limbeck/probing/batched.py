@@ -50,7 +50,7 @@ class Training:
 
     def __post_init__(self) -> None:
         if min(self.epochs, self.batch) < 1 or self.hidden < 0 or self.learning_rate <= 0:
-            raise UsageError("epochs, batch and learning rate must be above 0, hidden at least 0.")
+            raise UsageError("epochs, batch and learning rate must be above 0, hidden at least 0.", code="out_of_range")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Probes:
                 about = dict(file.metadata() or {})
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
         except (OSError, SafetensorError) as error:
-            raise InputError(f"{path}: not a file of probes ({error}).") from error
+            raise InputError(f"{path}: not a file of probes ({error}).", code="other_kind") from error
         return cls(weights, int(about.pop("classes"))), about
 
 
@@ -258,7 +258,9 @@ def check_losses(loss: NDArray[np.float64], dev_loss: NDArray[np.float64], epoch
     if lost:
         raise InputError(
             f"the loss of probes must be a number; in epoch {epoch} it is none at {lost} of {len(loss)} layers: lower "
-            "--learning-rate, or look for vectors that are not finite."
+            "--learning-rate, or look for vectors that are not finite.",
+            code="not_finite",
+            parameter="learning_rate",
         )
 
 

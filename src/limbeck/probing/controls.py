@@ -49,7 +49,11 @@ def random_labels(level: Level, *, seed: int) -> Level:
 def with_random_weights(encoder: Any, *, seed: int) -> HuggingFaceEncoder:
     """The same model with the weights that it has before training: what its architecture gives alone."""
     if not isinstance(encoder, HuggingFaceEncoder):
-        raise UsageError("random weights are for models of transformers: leave --control random-weights out.")
+        raise UsageError(
+            "random weights are for models of transformers: leave --control random-weights out.",
+            code="unsupported",
+            parameter="control",
+        )
     return encoder.with_random_weights(seed_of(seed, "probe", "random weights") % (1 << 31))
 
 

@@ -136,7 +136,9 @@ def features_of(encoder: Encoder, gather: Gather, dropped: dict[str, int]) -> Fe
     texts, found = gather.texts, gather.weight > 0
     if not found.any():
         told = ", ".join(f"{reason} ({count:,})" for reason, count in dropped.items())
-        raise InputError(f"at least one labelled word must have a vector, none has: {told or 'check the data'}.")
+        raise InputError(
+            f"at least one labelled word must have a vector, none has: {told or 'check the data'}.", code="no_vectors"
+        )
     return Features(
         layers=encoder.layers,
         vectors=gather.vectors,

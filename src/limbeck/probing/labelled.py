@@ -148,11 +148,17 @@ def read_labelled(
                 f"read as {corpus.format} they have no labels at all: give JSON lines, CoNLL-U, SemCor or WIKI-PSE, "
                 "and where that is not seen, --format."
             )
-        raise InputError(f"the data must have words labelled with {label!r}, {instead}")
+        raise InputError(
+            f"the data must have words labelled with {label!r}, {instead}", code="no_labels", parameter="label"
+        )
     if words is None:
         words = "lemma" if any(found.lemmas) else "form"
     if words == "lemma" and not any(found.lemmas):
-        raise InputError("labelled words must have lemmas to be known by them, none has one: --words-by form.")
+        raise InputError(
+            "labelled words must have lemmas to be known by them, none has one: --words-by form.",
+            code="no_labels",
+            parameter="words_by",
+        )
     keys, words_by = found.forms, words
     if words == "lemma":
         keys = [lemma or form for lemma, form in zip(found.lemmas, found.forms, strict=True)]
@@ -166,7 +172,9 @@ def read_labelled(
     if not asked.any():
         raise InputError(
             f"--classes must name classes of the data; got {', '.join(classes)}, and they have "
-            f"{', '.join(kinds[:12].tolist())}{', ...' if len(kinds) > 12 else '.'}"
+            f"{', '.join(kinds[:12].tolist())}{', ...' if len(kinds) > 12 else '.'}",
+            code="unknown_choice",
+            parameter="classes",
         )
     pairs = np.unique(np.stack([word, kind]), axis=1)  # a column a combination
     enough = np.bincount(pairs[1], minlength=len(kinds)) >= min_words
@@ -175,7 +183,9 @@ def read_labelled(
     if not (asked & enough).any():
         raise InputError(
             f"a class needs at least {min_words} words to be probed, none has as many: lower --min-words or give "
-            "more data."
+            "more data.",
+            code="too_few",
+            parameter="min_words",
         )
     rows = np.flatnonzero((asked & enough)[kind])
     hashes = hash_occurrences(np.array(found.sentences)[rows], np.array(found.positions)[rows])
@@ -254,7 +264,8 @@ def value_of(layers: Mapping[str, str], label: str) -> str | None:
         if not 0 <= number < len(LEXICOGRAPHER_FILES):
             raise InputError(
                 f'"lexfile" must be the number of a lexicographer file, 0 to {len(LEXICOGRAPHER_FILES) - 1}; got '
-                f"{layers['lexfile']!r}: mend the data, or probe for another --label."
+                f"{layers['lexfile']!r}: mend the data, or probe for another --label.",
+                code="malformed",
             )
         return LEXICOGRAPHER_FILES[number]
     return layers.get(label)

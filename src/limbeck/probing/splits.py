@@ -27,7 +27,9 @@ def split_words(words: Sequence[str], *, dev: float = 0.1, test: float = 0.3, se
     """
     if not (dev >= 0 and test >= 0 and dev + test <= 1):  # so that NaN is refused too
         raise UsageError(
-            f"--dev and --test are shares of the words, 0 or more and together at most 1; got {dev} and {test}."
+            f"--dev and --test are shares of the words, 0 or more and together at most 1; got {dev} and {test}.",
+            code="out_of_range",
+            parameter="dev",
         )
     share = np.array([hash_text(f"{seed}\x1fsplit\x1f{word}") for word in words], dtype=np.float64) / 2.0**64
     sides: Sides = np.where(share < test, TEST, np.where(share < test + dev, DEV, TRAIN)).astype(np.int8)
@@ -44,7 +46,8 @@ def check_sides(words: Sequence[str], word: NDArray[np.int64], sides: Sides) -> 
         first = leaking[0]
         raise InputError(
             f"no word may be on two sides of the split; {len(leaking)} are, {words[first]!r} in {SIDES[low[first]]} "
-            f"and {SIDES[high[first]]}: split by word, or take these words out of one side."
+            f"and {SIDES[high[first]]}: split by word, or take these words out of one side.",
+            code="twice",
         )
 
 
@@ -65,7 +68,10 @@ def sides_of(
         sides = found[labelled.word]
     elif labelled.given is not None:
         if unknown := set(labelled.given) - set(SIDES):
-            raise InputError(f'"split" must be {", ".join(SIDES)} for every labelled word; got {sorted(unknown)[0]!r}.')
+            raise InputError(
+                f'"split" must be {", ".join(SIDES)} for every labelled word; got {sorted(unknown)[0]!r}.',
+                code="malformed",
+            )
         sides = np.array([SIDES.index(side) for side in labelled.given], dtype=np.int8)
     else:
         return _complete(split_words(labelled.words, dev=dev, test=test, seed=seed)[labelled.word])
@@ -94,7 +100,9 @@ def with_sides(
     if len(labelled.classes) < 2:
         raise InputError(
             f"probes tell classes apart, two are needed; got {labelled.classes[0]} alone: give more data, name more by "
-            "--classes, or lower --min-words."
+            "--classes, or lower --min-words.",
+            code="too_few",
+            parameter="classes",
         )
     return labelled, sides
 
@@ -114,7 +122,7 @@ def one_sided(labelled: Labelled, sides: Sides) -> list[str]:
 def _complete(sides: Sides, remedy: str = "give more data or other shares") -> Sides:
     for number, side in enumerate(SIDES):
         if not (sides == number).any():
-            raise InputError(f"every side of the split needs words; {side} has none: {remedy}.")
+            raise InputError(f"every side of the split needs words; {side} has none: {remedy}.", code="too_few")
     return sides
 
 
@@ -128,7 +136,8 @@ def _listed(words: Sequence[str], lists: Mapping[str, Sequence[str]]) -> Sides:
             if at is not None and found[at] >= 0 and found[at] != code:
                 raise InputError(
                     f"no word may be on two sides of the split; {word!r} is in the lists of {SIDES[found[at]]} and "
-                    f"{side}: take it out of one."
+                    f"{side}: take it out of one.",
+                    code="twice",
                 )
             if at is not None:
                 found[at] = code
@@ -142,7 +151,9 @@ def read_lists(train: str | Path | None, test: str | Path | None) -> dict[str, l
     if train is None or test is None:
         raise UsageError(
             "words to train on and words to test on are needed together; got one list: give --train-words and "
-            "--test-words."
+            "--test-words.",
+            code="required",
+            parameter="test_words" if test is None else "train_words",
         )
     return {"train": read_words(train), "test": read_words(test)}
 

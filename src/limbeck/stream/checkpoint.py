@@ -92,7 +92,9 @@ class Checkpoint:
         if (self.folder / CUMULATIVE).exists():
             raise InputError(
                 f"{self.folder / CUMULATIVE}: left by an earlier version of limbeck, which kept its state in another "
-                "shape: --existing=replace."
+                "shape: --existing=replace.",
+                code="other_format",
+                parameter="existing",
             )
         found = [part for file in (self.folder / PARTS).glob("*.npz") if (part := Part.named(file)) is not None]
         whole: list[Part] = []
@@ -114,7 +116,9 @@ class Checkpoint:
         for accumulator, entry in zip(kinds, about["accumulators"], strict=True):
             if entry["kind"] != accumulator.name:
                 raise InputError(
-                    f"{path}: holds {entry['kind']} where {accumulator.name} is asked for: --existing=replace."
+                    f"{path}: holds {entry['kind']} where {accumulator.name} is asked for: --existing=replace.",
+                    code="other_kind",
+                    parameter="existing",
                 )
         if about["plan"] != self._plan or [part.first, part.stop] != about["shards"] or part.stop > shards:
             tell(f"{path}: of another plan, {_shards(part)} done again.")
@@ -192,7 +196,11 @@ class Checkpoint:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise LimbeckError(f"{folder}: could not be made ({error.strerror}): choose another --out.") from error
+            raise LimbeckError(
+                f"{folder}: could not be made ({error.strerror}): choose another --out.",
+                code="not_writable",
+                parameter="out",
+            ) from error
 
     def _check(self, theirs: dict[str, Any], path: Path) -> None:
         unlike = [name for name, value in self.settings.items() if theirs.get(name) != value]
@@ -202,7 +210,9 @@ class Checkpoint:
             told = "is another" if name in FINGERPRINTS else f"was {then!r} and is {now!r} now"
             raise InputError(
                 f"{path}: a run is resumed with the same model, text and settings; {name} {told}: use what was used "
-                "then, or --existing=replace."
+                "then, or --existing=replace.",
+                code="other_run",
+                parameter="existing",
             )
 
 

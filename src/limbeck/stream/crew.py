@@ -51,7 +51,9 @@ class Crew:
             if self._failures == self._most:
                 raise LimbeckError(
                     f"a worker of Ray must start; {self._most} ended before they could work, the last so: "
-                    f"{why(error)}: look for what ends them (memory?), or use --engine local."
+                    f"{why(error)}: look for what ends them (memory?), or use --engine local.",
+                    code="worker_lost",
+                    parameter="engine",
                 ) from error
             self.ask()
             return None
@@ -68,7 +70,9 @@ class Crew:
         elif now - self._none_since > STARTING:
             raise LimbeckError(
                 f"a worker of Ray must start within {STARTING:g} s; none did: look whether the cluster has room for "
-                f"one ({self._workers.needs}), then --existing=resume."
+                f"one ({self._workers.needs}), then --existing=resume.",
+                code="worker_lost",
+                parameter="engine",
             )
         elif now - self._none_since > ROOM and not self._told:
             self._told = True
@@ -156,7 +160,9 @@ class _Calls:
                 if not left:
                     raise LimbeckError(
                         f"the workers of Ray must be there for planning; {TRIES} were lost with the same piece of "
-                        f"the text ({why(error)}): look for what ends them (memory?), or use --engine local."
+                        f"the text ({why(error)}): look for what ends them (memory?), or use --engine local.",
+                        code="worker_lost",
+                        parameter="engine",
                     ) from error
                 tell(f"a worker of Ray ended while it planned ({why(error)}): another takes its place.")
                 self._replace(call.worker)

@@ -75,7 +75,11 @@ class Ended:
 def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) -> list[Accumulator]:
     """The accumulators filled with all shards by workers of Ray; see `limbeck.stream.local.run_local`."""
     if getattr(getattr(work.source, "encoder", None), "carries_state", False):
-        raise UsageError("--engine=ray divides the text, and this model carries its state through it: --engine local.")
+        raise UsageError(
+            "--engine=ray divides the text, and this model carries its state through it: --engine local.",
+            code="unsupported",
+            parameter="engine",
+        )
     workers.start()
     driver = Driver(work, bar, workers, every)
     try:
@@ -86,7 +90,11 @@ def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) 
             with suppress(Exception):  # whatever ends the run, what is done is kept
                 driver.save_all()
         if isinstance(error, ray.exceptions.RayError):
-            raise LimbeckError(f"Ray must be there until the end; {why(error)}: --existing=resume goes on.") from error
+            raise LimbeckError(
+                f"Ray must be there until the end; {why(error)}: --existing=resume goes on.",
+                code="worker_lost",
+                parameter="engine",
+            ) from error
         raise
     finally:
         driver.stop()
@@ -219,7 +227,9 @@ class Driver:
         if not self.waiting.give_back(block.part):
             raise LimbeckError(
                 f"a worker of Ray must do its shards; {TRIES} were lost with {shards}, the last {what}: look for what "
-                "ends them (memory?), or use --engine local."
+                "ends them (memory?), or use --engine local.",
+                code="worker_lost",
+                parameter="engine",
             )
         self.bar.tell(f"a worker of Ray {what}: another does {shards}.")
         self.crew.ask()
@@ -312,7 +322,9 @@ class Driver:
         if self.failures[merge.both] == TRIES:
             raise LimbeckError(
                 f"a worker of Ray must merge what is done; {TRIES} were lost with {told(merge.both)}, the last so: "
-                f"{why(error)}: look for what ends them (memory?), or use --engine local."
+                f"{why(error)}: look for what ends them (memory?), or use --engine local.",
+                code="worker_lost",
+                parameter="engine",
             )
 
     def has(self, node: Node) -> bool:
@@ -329,7 +341,11 @@ class Driver:
         held = [other for other in work.done if part.first <= other.first and other.stop <= part.stop]
         missing = gaps(held, part.stop, start=part.first)
         if missing and work.consumers:
-            raise LimbeckError(f"Ray must keep what is done until the end; the state of {told(part)} is gone.")
+            raise LimbeckError(
+                f"Ray must keep what is done until the end; the state of {told(part)} is gone.",
+                code="worker_lost",
+                parameter="engine",
+            )
         kept = work.saved.dropped_in(held) if work.saved else {}
         for reason, count in node.dropped.items():
             work.dropped[reason] -= count - kept.get(reason, 0)
@@ -337,7 +353,9 @@ class Driver:
             if not self.waiting.give_back(one):
                 raise LimbeckError(
                     f"Ray must keep what is done until it is merged; that of {told(one)} was lost {TRIES} times: look "
-                    "for what loses it (machines that go?), then --existing=resume."
+                    "for what loses it (machines that go?), then --existing=resume.",
+                    code="worker_lost",
+                    parameter="engine",
                 )
             self.bar.advance(-self.waiting.units(one))
             self.bar.tell(f"what a machine of Ray had done is gone with it: {told(one)} done again.")

@@ -196,7 +196,11 @@ def make_plan(surveys: Iterable[Surveyed], *, choice: Choice, shard_units: int, 
     units = np.concatenate([np.empty(0, np.int64), *document_units])
     total = int(counts.values.sum())
     if not total:
-        raise LimbeckError("the corpus must hold words to measure, it has none: check --corpus, --format, --targets.")
+        raise LimbeckError(
+            "the corpus must hold words to measure, it has none: check --corpus, --format, --targets.",
+            code="no_words",
+            parameter="corpus",
+        )
     return Plan(
         vocabulary=choose_words(words, counts.values, contexts.values, choice),
         shards=_divide(numbers, units, shard_units),

@@ -96,7 +96,9 @@ class RayWorkers(Workers):
                 except Exception as error:  # Ray raises anything, Exception itself among it
                     self._end()
                     if not left:
-                        raise LimbeckError(_not_there(self._address, error)) from error
+                        raise LimbeckError(
+                            _not_there(self._address, error), code="not_reachable", parameter="address"
+                        ) from error
                 except BaseException:
                     self._end()
                     raise
@@ -129,12 +131,18 @@ class RayWorkers(Workers):
         each = self.gpus_per_worker
         if each and each > gpus:
             raise UsageError(
-                f"--gpus-per-worker {each:g} must be there; the cluster has {gpus:g} GPUs: give less, or 0."
+                f"--gpus-per-worker {each:g} must be there; the cluster has {gpus:g} GPUs: give less, or 0.",
+                code="out_of_range",
+                parameter="gpus_per_worker",
             )
         room = int(gpus / each) if each else cores
         if self._asked is not None and self._asked > max(room, 1):
             what = f"{gpus:g} GPUs" if each else f"{cores} cores"
-            raise UsageError(f"--workers must be at most {max(room, 1)} on a cluster of {what}; got {self._asked}.")
+            raise UsageError(
+                f"--workers must be at most {max(room, 1)} on a cluster of {what}; got {self._asked}.",
+                code="out_of_range",
+                parameter="workers",
+            )
         return self._asked or max(1, room if each else cores // 2)
 
     @cached_property
@@ -188,7 +196,11 @@ def _check(address: str | None) -> None:
     if address == "auto":
         address = os.environ.get("RAY_ADDRESS", address)
     if address is not None and "://" in address:
-        raise UsageError(f"--address must be auto, or HOST:PORT of a cluster that this machine is of; got {address}.")
+        raise UsageError(
+            f"--address must be auto, or HOST:PORT of a cluster that this machine is of; got {address}.",
+            code="malformed",
+            parameter="address",
+        )
     host, colon, port = (address or "").rpartition(":")
     if not colon or not port.isdecimal():  # "auto", or something that Ray knows
         return
@@ -196,7 +208,9 @@ def _check(address: str | None) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=LISTENS).close()
     except (OSError, OverflowError) as error:
         raise LimbeckError(
-            f"a cluster of Ray must be at --address {address}; {error}: check it, or leave it out."
+            f"a cluster of Ray must be at --address {address}; {error}: check it, or leave it out.",
+            code="not_reachable",
+            parameter="address",
         ) from error
 
 
@@ -204,7 +218,11 @@ def _check_same(address: str | None) -> None:
     """This process has a Ray already, and can have no other."""
     there = ray.get_runtime_context().gcs_address
     if address not in (None, "auto", there):
-        raise UsageError(f"--address must be {there}, where this process is joined to Ray already; got {address}.")
+        raise UsageError(
+            f"--address must be {there}, where this process is joined to Ray already; got {address}.",
+            code="exclusive",
+            parameter="address",
+        )
 
 
 def _not_there(address: str | None, error: Exception) -> str:
@@ -256,7 +274,9 @@ def put(thing: Any) -> Any:
         said = str(error).split("\n", 1)[0]
         raise UsageError(
             f"--engine=ray sends the model to its workers, and this one cannot be sent ({said}): leave out of your "
-            "encoder what does not pickle (open files, locks, connections), or use --engine local."
+            "encoder what does not pickle (open files, locks, connections), or use --engine local.",
+            code="unsupported",
+            parameter="engine",
         ) from error
     return ray.put(file.getvalue())
 

@@ -56,7 +56,11 @@ class TextSource:
 
     def __post_init__(self) -> None:
         if self.batch_tokens < 1:
-            raise UsageError(f"batch_tokens is a number of pieces, 1 or more; got {self.batch_tokens}.")
+            raise UsageError(
+                f"batch_tokens is a number of pieces, 1 or more; got {self.batch_tokens}.",
+                code="out_of_range",
+                parameter="batch_tokens",
+            )
 
     @property
     def name(self) -> str:
@@ -164,7 +168,7 @@ class VectorSource:
         for number in range(self.kept.shards):
             rows = self.kept.strings_of(number)
             if not any(rows.strings) and not self.wordless:
-                raise InputError(NO_WORDS.format(self.path))
+                raise InputError(NO_WORDS.format(self.path), code="no_words")
             found = surveyed(
                 rows.strings,
                 rows.texts,

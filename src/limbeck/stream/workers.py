@@ -220,7 +220,11 @@ class Workers:
 
 
 def _gone() -> LimbeckError:
-    return LimbeckError("the processes that prepare the text ended unexpectedly (out of memory?): lower --workers.")
+    return LimbeckError(
+        "the processes that prepare the text ended unexpectedly (out of memory?): lower --workers.",
+        code="process_ended",
+        parameter="workers",
+    )
 
 
 def _feed(count: int, jobs: Any, items: Any) -> None:

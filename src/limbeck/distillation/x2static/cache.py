@@ -35,7 +35,9 @@ class ContextCache:
         if contexts.numel() and float(contexts.abs().max()) > MOST:
             raise LimbeckError(
                 f"contexts kept between epochs are float16, at most {MOST:,.0f}; this teacher's are larger: "
-                "ask for one epoch."
+                "ask for one epoch.",
+                code="out_of_range",
+                parameter="epochs",
             )
         save(
             self._path(number),
@@ -88,7 +90,9 @@ def check_room(folder: Path, needed: int) -> None:
     if needed > free:
         raise LimbeckError(
             f"{folder}: contexts for later epochs take about {size(needed)} on disk, {size(free)} are free: "
-            "ask for one epoch, or choose another --out."
+            "ask for one epoch, or choose another --out.",
+            code="no_room",
+            parameter="epochs",
         )
 
 

@@ -133,7 +133,11 @@ def _first_rows(batch: Encoded) -> Ints:
 def _piece_means(batch: Encoded, layer: int, paragraphs: bool) -> torch.Tensor:
     """Means over pieces: a word's vector is the mean of its pieces, so it counts as often as it has pieces."""
     if batch.pieces is None:
-        raise LimbeckError("contexts over pieces need a teacher that tells how many a word has; this one does not.")
+        raise LimbeckError(
+            "contexts over pieces need a teacher that tells how many a word has; this one does not.",
+            code="unsupported",
+            parameter="context",
+        )
     counts = batch.pieces.astype(np.float64)
     if paragraphs:
         texts = batch.by_text

@@ -153,5 +153,6 @@ def _told() -> Iterator[None]:
         lost = ConnectionError(" ".join(str(error).split())[:300])
         raise LimbeckError(
             "another of the processes that train together has stopped; where it says why, mend that, then: the same "
-            "command with --existing=resume."
+            "command with --existing=resume.",
+            code="process_ended",
         ) from lost

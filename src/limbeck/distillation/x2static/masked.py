@@ -33,13 +33,19 @@ class MaskedTargets:
         self, encoder: HuggingFaceEncoder, vocabulary: Vocabulary, keep: NDArray[np.float64], *, seed: int = 0
     ) -> None:
         if encoder.units != "words":
-            raise UsageError("masked contexts belong to words: leave units pieces out.")
+            raise UsageError(
+                "masked contexts belong to words: leave units pieces out.", code="exclusive", parameter="units"
+            )
         reader = encoder.prepare.aligner
         backend = getattr(reader, "backend", None)
         found = [backend.token_to_id(name) for name in MASKS] if backend is not None else []
         mask = next((piece for piece in found if piece is not None), None)
         if mask is None or encoder.causal:
-            raise UsageError(f"masked contexts need a teacher with a mask token; {encoder.name} has none.")
+            raise UsageError(
+                f"masked contexts need a teacher with a mask token; {encoder.name} has none.",
+                code="unsupported",
+                parameter="context",
+            )
         self.encoder = encoder
         self.prepare = MaskingPreparer(encoder.prepare, mask, vocabulary, keep, seed)
 

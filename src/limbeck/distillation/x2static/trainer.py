@@ -95,9 +95,17 @@ class Trainer:
         group: Group | None = None,
     ) -> None:
         if not len(counts):
-            raise LimbeckError("the text must hold words of the vocabulary, it holds none: check --words and --case.")
+            raise LimbeckError(
+                "the text must hold words of the vocabulary, it holds none: check --words and --case.",
+                code="no_words",
+                parameter="words",
+            )
         if start is not None and start.shape != (len(counts), dim):
-            raise LimbeckError(f"training starts from vectors {(len(counts), dim)}; got {start.shape}.")
+            raise LimbeckError(
+                f"training starts from vectors {(len(counts), dim)}; got {start.shape}.",
+                code="wrong_shape",
+                parameter="start",
+            )
         self.counts = counts
         self.settings = settings
         self.layer = layer
@@ -189,7 +197,9 @@ class Trainer:
         found = losses().numpy()
         if not np.isfinite(found).all():
             raise LimbeckError(
-                f"the loss must stay finite; it left that in epoch {steps.epoch + 1}: lower learning_rate."
+                f"the loss must stay finite; it left that in epoch {steps.epoch + 1}: lower learning_rate.",
+                code="not_finite",
+                parameter="learning_rate",
             )
         covered = min(STEPS_A_LOSS, max(1, len(found) // LOSSES_A_SHARD))
         for low in range(0, len(found), covered):
@@ -319,7 +329,8 @@ def _room_for(what: str, remedy: str) -> Iterator[None]:
             raise
         raise LimbeckError(
             f"there must be room for {what} on the device beside the teacher, and memory is full: {remedy}, take --set "
-            "moments=bfloat16, or more GPUs (torchrun)."
+            "moments=bfloat16, or more GPUs (torchrun).",
+            code="no_memory",
         ) from OSError(errno.ENOMEM, "out of memory")
 
 

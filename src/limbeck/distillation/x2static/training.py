@@ -140,7 +140,11 @@ def _suited(source: Source, plan: Plan, settings: Training) -> Source:
     if context in ("words", "others"):
         return source
     if not isinstance(source, TextSource) or not isinstance(source.encoder, HuggingFaceEncoder):
-        raise UsageError(f"context {context!r} needs a text and a model of transformers to read it with.")
+        raise UsageError(
+            f"context {context!r} needs a text and a model of transformers to read it with.",
+            code="unsupported",
+            parameter="context",
+        )
     if context == "pieces":
         return replace(source, encoder=source.encoder.with_special())
     keep = keep_probabilities(plan.vocabulary.counts, settings.subsample)
@@ -249,7 +253,9 @@ class _Saved:
         if unlike:
             raise InputError(
                 f"{self.path}: training is resumed with the same teacher, text and settings; another "
-                f"{unlike[0].replace('_', ' ')} was used then: use that, or --existing=replace."
+                f"{unlike[0].replace('_', ' ')} was used then: use that, or --existing=replace.",
+                code="other_run",
+                parameter="existing",
             )
         return arrays, about
 

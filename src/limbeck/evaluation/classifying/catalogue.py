@@ -50,7 +50,8 @@ def load_table(table: str | Path = TABLE) -> dict[str, ClassifyTask]:
             task = _task(entry)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"{who} must have name, kind, classes, texts and files, and nothing unknown, got a fault at {error}."
+                f"{who} must have name, kind, classes, texts and files, and nothing unknown, got a fault at {error}.",
+                code="malformed",
             ) from error
         _check(task, who)
         known[task.name] = task
@@ -72,26 +73,38 @@ def _check(task: ClassifyTask, who: str) -> None:
     choose(task.metric, METRICS, what=f"{who}: metric")
     splits = [choose(file.split, SPLITS, what=f"{who}: split") for file in task.files]
     if WHOLE not in splits and ("train" not in splits or len(set(splits)) < 2):
-        raise InputError(f"{who} must have a file to train on and others to report on, got {splits}: add what lacks.")
+        raise InputError(
+            f"{who} must have a file to train on and others to report on, got {splits}: add what lacks.",
+            code="malformed",
+        )
     parts = {(file.split, file.label) for file in task.files}
     if (WHOLE in splits and len(set(splits)) > 1) or len(parts) < len(splits):
-        raise InputError(f"{who} must have one file of each split, or 'all' alone, got {splits}: mend it.")
+        raise InputError(
+            f"{who} must have one file of each split, or 'all' alone, got {splits}: mend it.", code="malformed"
+        )
     if len(task.classes) < 2:
-        raise InputError(f"{who} must have at least two classes, got {list(task.classes)}: name them.")
+        raise InputError(
+            f"{who} must have at least two classes, got {list(task.classes)}: name them.", code="malformed"
+        )
     sides = 1 if task.kind == "single" else 2
     columns = [*task.texts, *(place for place in (task.label, task.places) if place is not None)]
     named = {isinstance(column, str) for column in columns}
     if len(task.texts) != sides or len(named) > 1 or not all(isinstance(c, str) or c >= 1 for c in columns):
         raise InputError(
-            f"{who}: texts must be {sides} column{'s' * (sides > 1)}, all numbers from 1 or all names, got {columns}."
+            f"{who}: texts must be {sides} column{'s' * (sides > 1)}, all numbers from 1 or all names, got {columns}.",
+            code="malformed",
         )
     if (task.kind == "word") != (task.places is not None):
-        raise InputError(f"{who}: places belong to tasks of kind 'word', and these need them: give them or leave them.")
+        raise InputError(
+            f"{who}: places belong to tasks of kind 'word', and these need them: give them or leave them.",
+            code="malformed",
+        )
     for file in task.files:
         if (file.gold is not None) + (task.label is not None) + bool(file.label) != 1:
             raise InputError(
                 f"{who}: labels must stand in a column, in files of their own, or be one a file, got several or none: "
-                "say where."
+                "say where.",
+                code="malformed",
             )
     if task.reported:
         choose(task.reported, task.splits, what=f"{who}: reported")
@@ -109,7 +122,11 @@ def _placed(
         files = ", ".join(str(known[name].files[0].path) for name in placed)
         sources = dict.fromkeys(known[name].source for name in placed if known[name].source)
         where = f", or get them from {' or '.join(sources)}" if sources else ""
-        raise InputError(f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder{where}.")
+        raise InputError(
+            f"{data_dir}: files of known tasks are needed, got none of {files}: give their folder{where}.",
+            code="incomplete",
+            parameter="data",
+        )
     return found
 
 
@@ -122,7 +139,9 @@ def _find(task: ClassifyTask, here: Mapping[str, list[Path]], root: str | Path, 
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
             f"{root}: the task {task.name} needs all of its {len(ends)} files, {missing[0]}{more} is missing: add what "
-            f"is missing{f' ({task.source} has it)' if task.source else ''}, or name the tasks that are wanted."
+            f"is missing{f' ({task.source} has it)' if task.source else ''}, or name the tasks that are wanted.",
+            code="incomplete",
+            parameter="data",
         )
     if missing:
         return None

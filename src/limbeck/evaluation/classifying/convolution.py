@@ -89,22 +89,30 @@ def convolve(
     for name, number in (("starts", len(seeds)), ("epochs", epochs), ("filters", filters), ("width", width),
                          ("batch", batch), ("learning rates", len(rates))):  # fmt: skip
         if number < 1:
-            raise UsageError(f"{name} must be at least 1, got {number}.")
+            raise UsageError(f"{name} must be at least 1, got {number}.", code="out_of_range", parameter=name)
     if not 0 <= dropout < 1:
-        raise UsageError(f"dropout must lie between 0 and 1, got {dropout}.")
+        raise UsageError(f"dropout must lie between 0 and 1, got {dropout}.", code="out_of_range", parameter="dropout")
     table: Any = as_target(target)
     if not hasattr(table, "look_up"):
-        raise UsageError(f"A table of word vectors is needed, got {type(target).__name__}: classify reads encoders.")
+        raise UsageError(
+            f"A table of word vectors is needed, got {type(target).__name__}: classify reads encoders.",
+            code="wrong_type",
+            parameter="target",
+        )
 
     data = task.read(split, seed=seed) if isinstance(task, ClassifyTask) else task
     if data.kind != "single":
-        raise UsageError(f"A convolution reads single texts, {data.name} has {data.kind}s: use classify.")
+        raise UsageError(
+            f"A convolution reads single texts, {data.name} has {data.kind}s: use classify.", code="unsupported"
+        )
     learnt, trained, held = _parts(data, max_train, seed)
     examples = learnt + data.test
     reported = np.arange(len(learnt), len(examples))
     found = look_up(examples.texts[0], table)
     if not found.found:
-        raise InputError(f"{table.name} has no vector for any word of {data.name}: give vectors of its language.")
+        raise InputError(
+            f"{table.name} has no vector for any word of {data.name}: give vectors of its language.", code="no_vectors"
+        )
     settings = CnnSettings(
         filters=filters, width=width, dropout=dropout, epochs=epochs, batch=batch, tuned=embeddings == "tuned"
     )
@@ -193,7 +201,8 @@ def _parts(data: ClassifySet, most: int | None, seed: int) -> tuple[Any, Ints, I
     if len(classes) < 2 or not len(held):
         raise InputError(
             f"{data.name}: examples of at least two classes are needed to learn from, and some to choose settings on, "
-            f"got {len(trained)} of {len(classes)} and {len(held)}: give more."
+            f"got {len(trained)} of {len(classes)} and {len(held)}: give more.",
+            code="too_few",
         )
     return learnt, trained, held
 

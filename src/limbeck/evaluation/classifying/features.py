@@ -163,7 +163,9 @@ def _cut_words(texts: list[list[str]], length: int, *, whole: bool) -> list[list
 def _rows(vectors: torch.Tensor, encoder: Encoder) -> torch.Tensor:
     """Vectors where the encoder is, for the training to be there too."""
     if not len(vectors):
-        raise InputError(f"{encoder.name} gives no vector for any of the texts: give texts with words it knows.")
+        raise InputError(
+            f"{encoder.name} gives no vector for any of the texts: give texts with words it knows.", code="no_vectors"
+        )
     return vectors.to(getattr(encoder, "device", vectors.device)).clone()
 
 

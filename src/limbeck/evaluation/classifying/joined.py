@@ -27,7 +27,11 @@ class JoinedPreparer:
         self._length = length
         specials = len(self._aligner.prefix) + 2 * len(self._aligner.suffix)
         if length < specials + 2:
-            raise UsageError(f"length must have room for two texts and {specials} special pieces; got {length}.")
+            raise UsageError(
+                f"length must have room for two texts and {specials} special pieces; got {length}.",
+                code="out_of_range",
+                parameter="length",
+            )
 
     def __call__(self, texts: Sequence[Text], /) -> Prepared:
         texts = [text for text in texts if any(sentence.words for sentence in text.sentences)]
@@ -89,7 +93,9 @@ def words_instead(encoder: Encoder) -> PiecePreparer | None:
     if not isinstance(own, PiecePreparer):
         raise UsageError(
             f"A task about a word needs vectors of words; {encoder.name} gives {encoder.units}: give an encoder of "
-            "words."
+            "words.",
+            code="unsupported",
+            parameter="units",
         )
     return PiecePreparer(own.aligner, capacity=own.capacity, causal=own.causal, keep_first=own.keep_first)
 

@@ -156,7 +156,8 @@ class Classified(Tabular):
             raise UsageError(
                 f"Two results are compared on one task, from the same starts and draws, got {self.task} "
                 f"({len(self.gold)} examples, {len(self.seeds)} starts) and {than.task} ({len(than.gold)}, "
-                f"{len(than.seeds)}): classify both alike."
+                f"{len(than.seeds)}): classify both alike.",
+                code="not_comparable",
             )
         difference = float(self.chosen_scores[a].mean() - than.chosen_scores[b].mean())
         return significance.from_bootstrap(difference, self._drawn(draws)[a] - than._drawn(draws)[b], n=len(self.gold))

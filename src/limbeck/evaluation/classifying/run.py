@@ -98,17 +98,27 @@ def classify(
     choose(scale, SCALES, what="scale")
     seeds = tuple(range(starts)) if isinstance(starts, int) else tuple(starts)
     if hidden < 0:
-        raise UsageError(f"hidden must be at least 0, got {hidden}.")
+        raise UsageError(f"hidden must be at least 0, got {hidden}.", code="out_of_range", parameter="hidden")
     for name, number in (("starts", len(seeds)), ("epochs", epochs), ("batch", batch)):
         if number < 1:
-            raise UsageError(f"{name} must be at least 1, got {number}.")
+            raise UsageError(f"{name} must be at least 1, got {number}.", code="out_of_range", parameter=name)
     if not 0 < held_out < 1:
-        raise UsageError(f"held_out must lie between 0 and 1, got {held_out}.")
+        raise UsageError(
+            f"held_out must lie between 0 and 1, got {held_out}.", code="out_of_range", parameter="held_out"
+        )
     if learning_rate is not None and not isinstance(learning_rate, int | float):
-        raise UsageError(f"learning_rate must be one number for this network, got {learning_rate}: give one.")
+        raise UsageError(
+            f"learning_rate must be one number for this network, got {learning_rate}: give one.",
+            code="out_of_range",
+            parameter="learning_rate",
+        )
     known = encoder.layers[-1] if layer is None else choose(str(layer), encoder.layers, what="layer")
     if repairs is not None and not repairs:
-        raise UsageError("repairs must name at least one setting, got none: give {'baseline': None}.")
+        raise UsageError(
+            "repairs must name at least one setting, got none: give {'baseline': None}.",
+            code="required",
+            parameter="repairs",
+        )
 
     data = task.read(split, seed=seed) if isinstance(task, ClassifyTask) else task
     if data.dev is not None:  # the epoch is chosen on a part of all that is not reported
@@ -182,7 +192,7 @@ def classify(
 def drawn(available: int, most: int | None, seed: int) -> NDArray[np.int64]:
     """The training examples that are used, in their order."""
     if most is not None and most < 4:
-        raise UsageError(f"max_train must be at least 4, got {most}.")
+        raise UsageError(f"max_train must be at least 4, got {most}.", code="out_of_range", parameter="max_train")
     if most is None or most >= available:
         return np.arange(available)
     return np.sort(generator_for(seed, "classify", "max_train").choice(available, most, replace=False))
@@ -199,7 +209,8 @@ def _divide(
     if len(classes) < 2:
         raise InputError(
             f"{data.name}: examples of at least two classes are needed to learn from, got {len(trained)} of "
-            f"{len(classes)}: give more."
+            f"{len(classes)}: give more.",
+            code="too_few",
         )
     return trained, held
 

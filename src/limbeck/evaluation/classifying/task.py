@@ -48,7 +48,9 @@ class Examples:
             object.__setattr__(self, "places", np.asarray(self.places, dtype=np.int64).reshape(-1, len(self.texts)))
         if any(len(side) != n for side in self.texts) or (self.places is not None and len(self.places) != n):
             raise InputError(
-                f"Examples need as many texts on each side as labels, got {[len(side) for side in self.texts]} for {n}."
+                f"Examples need as many texts on each side as labels, got {[len(side) for side in self.texts]} for "
+                f"{n}.",
+                code="unequal_lengths",
             )
 
     def __len__(self) -> int:
@@ -94,17 +96,21 @@ class ClassifySet:
             if part is None:
                 continue
             if not len(part):
-                raise InputError(f"{self.name}: {name} examples are needed, got none: give some.")
+                raise InputError(f"{self.name}: {name} examples are needed, got none: give some.", code="empty")
             if len(part.texts) != sides or (self.kind == "word") != (part.places is not None):
                 raise InputError(
                     f"{self.name}: a task of kind {self.kind!r} has {sides} text{'s' * (sides > 1)} an example"
                     f"{' and the places of a word in both' if self.kind == 'word' else ''}, got {len(part.texts)}"
-                    f"{' and no places' if part.places is None else ' and places'}: give those, or another kind."
+                    f"{' and no places' if part.places is None else ' and places'}: give those, or another kind.",
+                    code="malformed",
+                    parameter="kind",
                 )
             if part.labels.min() < 0 or part.labels.max() >= len(self.classes):
                 raise InputError(
                     f"{self.name}: labels must be numbers of the {len(self.classes)} classes, got "
-                    f"{part.labels.min()} to {part.labels.max()}: number them from 0."
+                    f"{part.labels.min()} to {part.labels.max()}: number them from 0.",
+                    code="out_of_range",
+                    parameter="labels",
                 )
 
 
@@ -191,7 +197,9 @@ class ClassifyTask:
             for side, column in zip(texts, self.texts, strict=True):
                 side.append(cells[column])
                 if not cells[column]:
-                    raise InputError.at(file.path, line, "every text must be there, got an empty one: mend the line.")
+                    raise InputError.at(
+                        file.path, line, "every text must be there, got an empty one: mend the line.", code="malformed"
+                    )
             labels.append(self._class(label, file.gold or file.path, line))
             if self.places is not None:
                 places.append(_places(cells[self.places], [cells[column] for column in self.texts], file.path, line))
@@ -213,6 +221,7 @@ class ClassifyTask:
                 min(len(found), len(labels)) + 1,
                 f"there must be a line for each of {file.path}, got {len(labels)} lines for {len(found)}: "
                 "get both files from one release.",
+                code="unequal_lengths",
             )
         for (line, cells), label in zip(found, labels, strict=True):
             yield line, cells, label
@@ -231,6 +240,7 @@ class ClassifyTask:
                     line,
                     f"the line must have at least {width} columns parted by {self.separator!r}, got {len(cells)}: "
                     "mend it or take the released file.",
+                    code="malformed",
                 )
             yield line, {number: cell.strip() for number, cell in enumerate(cells, 1)}
 
@@ -244,7 +254,10 @@ class ClassifyTask:
             missing = [name for name in names if name not in item]
             if missing:
                 raise InputError.at(
-                    path, line, f"the object must have {', '.join(names)}, got no {missing[0]}: add it."
+                    path,
+                    line,
+                    f"the object must have {', '.join(names)}, got no {missing[0]}: add it.",
+                    code="malformed",
                 )
             values = {name: item[name] for name in names}
             yield line, {key: value.strip() if isinstance(value, str) else json.dumps(value)
@@ -257,7 +270,10 @@ class ClassifyTask:
     def _class(self, label: str, path: Path, line: int) -> int:
         if label not in self.classes:
             raise InputError.at(
-                path, line, f"a label must be one of {', '.join(self.classes)}, got {label[:40]!r}: mend the line."
+                path,
+                line,
+                f"a label must be one of {', '.join(self.classes)}, got {label[:40]!r}: mend the line.",
+                code="malformed",
             )
         return self.classes.index(label)
 
@@ -289,6 +305,7 @@ def _places(cell: str, texts: Sequence[str], path: Path, line: int) -> tuple[int
             line,
             f"the word's places must be two numbers below {sizes[0]} and {sizes[1]} (the texts' words) with a hyphen "
             f"between, got {cell[:40]!r}: mend the line.",
+            code="malformed",
         )
     return places
 

@@ -43,10 +43,16 @@ class Checkpoint:
                 about: dict[str, Any] = json.loads(file.metadata()["limbeck"])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dict)
         except (SafetensorError, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise InputError(f"{path}: cannot be read ({error}): --existing=replace begins anew.") from error
+            raise InputError(
+                f"{path}: cannot be read ({error}): --existing=replace begins anew.",
+                code="damaged",
+                parameter="existing",
+            ) from error
         if about.get("format") != FORMAT or about.get("identity") != self.identity:
             raise InputError(
                 f"{self.folder.parent}: the unfinished run there is of another model, data or settings: give those, or "
-                "--existing=replace to begin anew."
+                "--existing=replace to begin anew.",
+                code="other_run",
+                parameter="existing",
             )
         return tensors, about

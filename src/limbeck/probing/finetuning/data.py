@@ -123,7 +123,10 @@ def tagged(
     seen = {split: {tag for sentence in part for tag in _tags_of(sentence)} for split, part in sentences.items()}
     classes = tuple(sorted(seen["train"]))
     if len(classes) < 2:
-        raise InputError(f"{name}: tags of at least two kinds are needed to learn from, got {len(classes)}: give more.")
+        raise InputError(
+            f"{name}: tags of at least two kinds are needed to learn from, got {len(classes)}: give more.",
+            code="too_few",
+        )
     unknown = tuple(sorted(set().union(*seen.values()) - seen["train"]))
     notes = [
         f"{split} has tags that the training set has not, which count as wrong: {', '.join(sorted(some))}"

@@ -46,4 +46,6 @@ def load_head(folder: str | Path) -> Head:
                 file.get_tensor("weight"), file.get_tensor("bias"), tuple(json.loads(about["classes"])), about["vector"]
             )
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: must be the head of a fine-tuned model ({error}): give a folder of it.") from error
+        raise InputError(
+            f"{path}: must be the head of a fine-tuned model ({error}): give a folder of it.", code="damaged"
+        ) from error

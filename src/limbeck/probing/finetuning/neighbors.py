@@ -56,5 +56,7 @@ def check_masking(model: Any, *, causal: bool, pieces: int = 6) -> None:
     if not heeded:
         raise UsageError(
             f"--attention-window needs a model that takes a mask for each pair of positions, as BERT and GPT-2 do; "
-            f"{model.config.model_type} does not: leave it out."
+            f"{model.config.model_type} does not: leave it out.",
+            code="unsupported",
+            parameter="attention_window",
         )

@@ -101,7 +101,11 @@ class Reader:
         self.between = self.suffix or ([] if separator is None else [separator])
         self.length = length
         if length < len(self.prefix) + len(self.between) + len(self.suffix) + 2:
-            raise UsageError(f"--max-length must have room for a text beside special tokens, got {length}: give more.")
+            raise UsageError(
+                f"--max-length must have room for a text beside special tokens, got {length}: give more.",
+                code="out_of_range",
+                parameter="max_length",
+            )
 
     def __call__(self, part: Part) -> Windows:
         if part.examples is not None:

@@ -34,7 +34,9 @@ def find_files(data: str | Path, names: re.Pattern[str], *, task: str, example: 
         if len(fitting) > 1:
             raise InputError(
                 f"{data}: there must be one {split} file for {task}, got {fitting[0].name} and {fitting[1].name}: "
-                "give a folder that has one of them."
+                "give a folder that has one of them.",
+                code="ambiguous",
+                parameter="data",
             )
         if fitting:
             found[split] = fitting[0]
@@ -42,7 +44,9 @@ def find_files(data: str | Path, names: re.Pattern[str], *, task: str, example: 
     if missing:
         raise InputError(
             f"{data}: {task} needs files to train on and to choose the best step by, got no {missing[0]} file "
-            f"(such as {example}): give their folder."
+            f"(such as {example}): give their folder.",
+            code="incomplete",
+            parameter="data",
         )
     return found
 
@@ -87,7 +91,10 @@ def read_tagged(path: Path) -> list[Sentence]:
             word, tag = cells[0].strip(), cells[-1].strip()
             if len(cells) < 2 or not word or not (tag == OUTSIDE or re.fullmatch(r"[BI]-\S+", tag)):
                 raise InputError.at(
-                    path, number, f"a line must have a word and a tag (O, B-X or I-X), got {line[:40]!r}: mend it."
+                    path,
+                    number,
+                    f"a line must have a word and a tag (O, B-X or I-X), got {line[:40]!r}: mend it.",
+                    code="malformed",
                 )
             words.append(word)
             tags.append(tag)
@@ -97,5 +104,5 @@ def read_tagged(path: Path) -> list[Sentence]:
 
 def _not_empty(sentences: list[Sentence], path: Path) -> list[Sentence]:
     if not any(sentence.labels for sentence in sentences):
-        raise InputError(f"{path}: tagged words are needed, got none: give the file that has them.")
+        raise InputError(f"{path}: tagged words are needed, got none: give the file that has them.", code="empty")
     return sentences

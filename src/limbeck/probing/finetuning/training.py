@@ -191,7 +191,11 @@ def _step(
             loss.backward()
             total += float(loss.detach())
     if not math.isfinite(total):
-        raise LimbeckError(f"The loss must stay finite, got {total} at step {step}: lower --learning-rate.")
+        raise LimbeckError(
+            f"The loss must stay finite, got {total} at step {step}: lower --learning-rate.",
+            code="not_finite",
+            parameter="learning_rate",
+        )
     optimizer.step()
     return total
 
