@@ -44,7 +44,7 @@ def test_an_unknown_parameter_is_named_with_the_nearest(call, unknown, near):
 
 
 def test_settings_of_the_other_kind_of_encoder_are_refused():
-    with pytest.raises(UsageError, match="carry-state"):
+    with raises(UsageError, code="no_effect", parameter="carry_state", says="carry_state"):
         lb.load_encoder("mini-bert", carry_state=True)
 
 
