@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import limbeck
-import limbeck.results
 from limbeck.cli.program import command_named
+from limbeck.runs.execution import result
 from limbeck.runs.execution.command import Command
 from limbeck.settings import Option, options_of
 
@@ -121,8 +121,8 @@ def results_in(signature: str) -> list[str]:
 
 def where(name: str) -> str:
     """The module of a result class."""
-    if name in vars(limbeck.results):
-        return "limbeck.results"
+    if name in vars(result):
+        return result.__name__
     for module, _ in limbeck._PUBLIC.values():
         if module.startswith("limbeck.runs.") and hasattr(sys.modules.get(module), name):
             return module

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import limbeck as lb
-from limbeck.reporting import draw
+from limbeck.reporting import draw, run_figures
 
 OUT = Path("runs/two-models")
 MODELS = ("mini-bert", "mini-gpt2")
@@ -23,7 +23,7 @@ def main() -> None:
         run = lb.measure(name, text, layers="0,4,8,12", **settings, out=OUT / name, existing="replace")
         values = " ".join(f"{value:.3f}" for value in run["self_similarity"].adjusted)
         print(f"{run.name}: self-similarity less anisotropy, layers {', '.join(run.layers)}: {values}")
-    draw([OUT / name for name in MODELS], OUT / "figures")
+    draw(run_figures([OUT / name for name in MODELS]), OUT / "figures")
     print(f"figures with both: {OUT / 'figures'}")
 
 

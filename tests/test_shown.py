@@ -129,7 +129,7 @@ def test_a_repair_shows_what_it_changed() -> None:
         return lb.MeasureResult(facts, {"layers": {**table, "note": ["", ""]}, "words": {}})
 
     repairs = {"0": Center(), "12": Center()}
-    found = RepairResult(facts, repairs, measured(0.8, 0.9), measured(0.0, 0.1), {}, {}, {})
+    found = RepairResult(facts, {}, repairs, {}, measured(0.8, 0.9), measured(0.0, 0.1))
     assert found.columns() == {
         "layer": ["0", "12"],
         "measure": ["anisotropy"] * 2,

@@ -17,13 +17,13 @@ from limbeck import testing as testing
 from limbeck.corpus import Corpus as Corpus
 from limbeck.distillation import DistilledVectors as DistilledVectors
 from limbeck.encoders import load_encoder as load_encoder
-from limbeck.results import RunResult as RunResult
 from limbeck.runs.analyze import AnalyzeResult as AnalyzeResult
 from limbeck.runs.compare import CompareResult as CompareResult
 from limbeck.runs.compare import CompareSettings as CompareSettings
 from limbeck.runs.distill import DistillResult as DistillResult
 from limbeck.runs.encode import EncodeResult as EncodeResult
 from limbeck.runs.evaluate import EvaluateResult as EvaluateResult
+from limbeck.runs.execution.result import RunResult as RunResult
 from limbeck.runs.finetune import FinetuneResult as FinetuneResult
 from limbeck.runs.measure import MeasureResult as MeasureResult
 from limbeck.runs.measure import MeasureSettings as MeasureSettings

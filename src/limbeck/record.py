@@ -10,6 +10,7 @@ from typing import Any
 
 from limbeck.errors import InputError, without_passwords
 
+FORMAT = 2  #: of run.json and of the tables beside it
 AGAIN = "make the run again"
 LONGEST = 1 << 28  #: characters of a record
 DEEPEST = 100  #: levels of one; what writes it has a dozen
@@ -47,6 +48,18 @@ def read_record(path: Path, *, odd: bool = False) -> dict[str, Any]:
     if not odd:
         check_record(path, told)
     return told
+
+
+def check_format(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """The record, if its folder has the format of this version."""
+    found = record.get("format")
+    if found != FORMAT:
+        what = "an earlier version" if found is None or (isinstance(found, int) and found < FORMAT) else "a later one"
+        raise InputError(
+            f"{folder}: format {found or 1} of {what} of limbeck, this one reads format {FORMAT}: make the run again.",
+            code="other_format",
+        )
+    return record
 
 
 def check_record(path: Path, told: Mapping[str, Any]) -> None:

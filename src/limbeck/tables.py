@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,31 @@ from limbeck.extras import need
 from limbeck.state import atomic
 
 Columns = Mapping[str, Sequence[Any]]
+
+
+class LazyTables(Mapping[str, Columns]):
+    """Tables by name, of which some take long: those are made when one of them, or all, is asked for.
+
+    made   those that are there
+    later  makes the others
+    """
+
+    def __init__(self, made: Mapping[str, Columns], later: Callable[[], Mapping[str, Columns]]) -> None:
+        self.made, self._later = dict(made), [later]
+
+    def __getitem__(self, name: str) -> Columns:
+        return self.made[name] if name in self.made else self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, Columns]:
+        while self._later:  # what it is made of may be large, and goes
+            self.made |= self._later.pop()()
+        return self.made
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -40,16 +65,19 @@ def read_csv(path: Path) -> dict[str, list[str]]:
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(rows[0])}
 
 
-def read_table(path: Path, *, text: Collection[str] = (), missing: Any = None) -> dict[str, Any]:
+def write_table(path: Path, columns: Columns) -> None:
+    """A CSV or a Parquet file, by the name's ending."""
+    (write_csv if path.suffix == ".csv" else write_parquet)(path, columns)
+
+
+def read_table(path: Path, *, text: Collection[str] = ()) -> dict[str, Any]:
     """The columns of a CSV or Parquet file as they were written; arrays where Parquet has numbers.
 
-    text     columns of a CSV that hold text; all others hold numbers
-    missing  what an empty cell becomes where a number could be
+    text  columns of a CSV that hold text; all others hold numbers, NaN where a cell is empty
     """
     if path.suffix == ".csv":
         return {
-            name: cells if name in text else [_number(cell) if cell else missing for cell in cells]
-            for name, cells in read_csv(path).items()
+            name: cells if name in text else [_number(cell) for cell in cells] for name, cells in read_csv(path).items()
         }
     table = need("pyarrow.parquet", purpose="Reading Parquet").read_table(path)
     return {
@@ -68,7 +96,7 @@ def write_parquet(path: Path, columns: Columns) -> None:
 
 
 def _number(cell: str) -> int | float:
-    return int(cell) if cell.lstrip("-").isdecimal() else float(cell)
+    return int(cell) if cell.lstrip("-").isdecimal() else float(cell or "nan")
 
 
 def _cell(value: Any) -> Any:

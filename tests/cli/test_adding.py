@@ -19,15 +19,11 @@ MODULE = '''
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from limbeck.cli.program import register_command
-from limbeck.results import RunResult
-from limbeck.runs.execution.record import record_of
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import OutputSettings
 from limbeck.settings import Settings, option
@@ -41,22 +37,9 @@ class LetterSettings(Settings, group="letters"):
     order: Literal["alphabet", "count"] = option("alphabet", help="alphabet (default), or count")
 
 
-@dataclass(frozen=True)
 class LettersResult(RunResult):
-    record: Mapping[str, Any]
-    counts: Mapping[str, int]
-
-    def columns(self) -> Mapping[str, Any]:
-        return {"letter": list(self.counts), "count": list(self.counts.values())}
-
-    def write(self, folder: Path) -> None:
-        with open(folder / "letters.csv", "w", newline="") as file:
-            csv.writer(file).writerows(self.counts.items())
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        with open(folder / "letters.csv", newline="") as file:
-            return cls(record, {letter: int(count) for letter, count in csv.reader(file)})
+    files = {"letters": "letters.csv"}
+    text = ("letter",)
 
 
 @register_command
@@ -64,6 +47,7 @@ class LettersResult(RunResult):
 class LettersRun(Run[LettersResult]):
     """Count how often each letter occurs in a word."""
 
+    result = LettersResult
     command: ClassVar[str] = "letters"
     summary: ClassVar[str] = "count the letters of a word"
     examples: ClassVar[str] = "limbeck letters --word tea --out runs/tea"
@@ -72,22 +56,13 @@ class LettersRun(Run[LettersResult]):
     output: OutputSettings
     engine: EngineSettings
 
-    def open(self) -> None:
-        pass
-
     def compute(self, context: Any) -> LettersResult:
         word = self.letters.word
         found = {one: word.count(one) for one in sorted(set(word)) if word.count(one) >= self.letters.least}
         if self.letters.order == "count":
             found = dict(sorted(found.items(), key=lambda item: -item[1]))
-        record = record_of("letters", {"name": word}, options=self.options(), seconds=0.0)
-        return LettersResult(record, found)
-
-    def check_complete(self, folder: Any) -> None:
-        pass
-
-    def load(self, folder: Path) -> LettersResult:
-        return LettersResult.load(folder)
+        tables = {"letters": {"letter": list(found), "count": list(found.values())}}
+        return LettersResult(self.record({"name": word}, context), tables)
 '''
 LINE = ["letters", "--word", "barrel", "--order", "count"]
 
@@ -133,9 +108,8 @@ def test_its_folder_has_options_and_numbers(letters: ModuleType, capsys: pytest.
     record = json.loads(Path("run", "run.json").read_text(encoding="utf-8"))
     assert (record["format"], record["command"]) == (2, "letters")
     assert record["options"] == {"word": "barrel", "least": 2, "order": "count"}
-    assert Path("run", "letters.csv").read_text() == "r,2\n"
+    assert Path("run", "letters.csv").read_text() == "letter,count\nr,2\n"
     result = letters.LettersResult.load("run")
-    assert result.counts == {"r": 2}
     assert result.to_pandas().to_dict("list") == {"letter": ["r"], "count": [2]}
     assert main([*LINE, "--least", "2", "--out", "run"]) == 1  # what every command refuses
     assert "already holds a run" in capsys.readouterr().err

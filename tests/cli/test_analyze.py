@@ -240,7 +240,7 @@ def test_an_existing_folder(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(command("tense", "--existing", "resume")) == 0
     assert "complete already" in capsys.readouterr().out
     assert main(command("tense", "--seed", "3", "--existing", "resume")) == 1
-    assert "other settings" in capsys.readouterr().err
+    assert "another command, model, data or settings" in capsys.readouterr().err
     assert main(command("tense", "--seed", "3", "--existing", "replace")) == 0
     told = json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))
     assert told["models"][0]["settings"]["seed"] == 3
@@ -260,7 +260,7 @@ def test_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("limbeck.reporting.analyses.draw_analyses", stop)
+    monkeypatch.setattr("limbeck.reporting.draw", stop)
     assert main(command("tense")) == 130
     assert sorted(path.name for path in folder.iterdir()) == before
 

@@ -36,7 +36,6 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Status, standard output and standard error of a command. Nothing is drawn: that takes long, and has own tests."""
     monkeypatch.setattr("limbeck.reporting.draw", lambda folders, out: out.mkdir(parents=True))
-    monkeypatch.setattr("limbeck.reporting.repairs.draw_repair", lambda folder, table: (folder / "figures").mkdir())
 
     def run(*arguments: Any) -> tuple[int, str, str]:
         capsys.readouterr()

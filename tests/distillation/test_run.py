@@ -99,7 +99,7 @@ def test_several_are_folders_in_it(run: Run, model: Path, text: Path, tmp_path: 
     assert "complete already" in said
     status, _, complaint = run(*how, "--out", out, "--existing", "resume", "--quiet", "--over-contexts", "max")
     assert status == 1
-    assert "another command, teacher, text or settings" in complaint
+    assert "another command, model, data or settings" in complaint
     assert run(*how, "--out", out, "--quiet")[0] == 1
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from limbeck import tables
 from limbeck.errors import LimbeckError
+from limbeck.reporting import draw
 from limbeck.reporting import epochs as drawing
-from limbeck.reporting.epochs import draw_epochs
+from limbeck.reporting.epochs import epoch_figures
 from limbeck.reporting.style import styled
 
 
@@ -43,9 +44,9 @@ def test_curves_are_means_over_starts():
 
 def test_files_of_a_table_that_was_written_and_read(tmp_path):
     table = made_table(targets=("a", "b"), tasks=("cola",), last=30)
-    made = draw_epochs(table, tmp_path / "one")
+    made = draw(epoch_figures(table), tmp_path / "one")
     tables.write_csv(tmp_path / "epochs.csv", table)
-    again = draw_epochs(tables.read_csv(tmp_path / "epochs.csv"), tmp_path / "two")
+    again = draw(epoch_figures(tables.read_csv(tmp_path / "epochs.csv")), tmp_path / "two")
     assert [path.name for path in made] == ["epochs.png", "epochs.svg", "losses.png", "losses.svg"]
     for one, other in zip(made, again, strict=True):
         assert one.read_bytes() == other.read_bytes()
@@ -54,6 +55,6 @@ def test_files_of_a_table_that_was_written_and_read(tmp_path):
         assert words in text
 
 
-def test_nothing_to_draw(tmp_path):
+def test_nothing_to_draw():
     with pytest.raises(LimbeckError, match="this one is empty"):
-        draw_epochs({}, tmp_path)
+        epoch_figures({})

@@ -14,7 +14,7 @@ import pytest
 from refusals import raises
 
 from limbeck.errors import LimbeckError
-from limbeck.reporting.figures import FIGURES, draw
+from limbeck.reporting.figures import FIGURES, draw, run_figures
 from limbeck.reporting.layers import FEW, largest
 from limbeck.reporting.read import Run, read_runs
 from limbeck.reporting.style import styled
@@ -52,7 +52,7 @@ def three(write_run: Writer) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def written(three: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return draw(three, tmp_path_factory.mktemp("out") / "deep" / "figures")
+    return draw(run_figures(three), tmp_path_factory.mktemp("out") / "deep" / "figures")
 
 
 def lines(axes: Any) -> dict[str, Any]:
@@ -85,8 +85,8 @@ matplotlib.rcParams.update({"lines.linewidth": 7, "font.size": 20, "svg.hashsalt
 def settings():  # asking for the backend would choose one
     return {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != "backend"}
 before = settings()
-from limbeck.reporting import draw
-draw([Path(folder) for folder in sys.argv[2:]], Path(sys.argv[1]))
+from limbeck.reporting import draw, run_figures
+draw(run_figures([Path(folder) for folder in sys.argv[2:]]), Path(sys.argv[1]))
 assert settings() == before
 assert not {"torch", "matplotlib.pyplot"} & set(sys.modules)
 """
@@ -239,11 +239,11 @@ def test_words_stay_on_the_sheet_and_apart(write_run: Writer, drawn: Drawn, name
 def test_a_missing_measure_leaves_no_figure_behind(write_run: Writer, tmp_path: Path) -> None:
     folders = [write_run("a"), write_run("b", without={"isoscore"})]
     with raises(LimbeckError, code="incomplete", says="layers.csv"):
-        draw(folders, tmp_path / "out")
+        draw(run_figures(folders), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_target_that_is_a_file_is_refused(write_run: Writer, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with raises(LimbeckError, code="not_writable"):
-        draw([write_run("a")], tmp_path / "out")
+        draw(run_figures([write_run("a")]), tmp_path / "out")

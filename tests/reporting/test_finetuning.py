@@ -8,7 +8,8 @@ import numpy as np
 from refusals import raises
 
 from limbeck.errors import LimbeckError
-from limbeck.reporting.finetuning import attention_figure, draw_attention, draw_finetuning, finetuning_figure
+from limbeck.reporting import draw
+from limbeck.reporting.finetuning import attention_figure, finetuning_figure
 from limbeck.reporting.style import styled
 
 STEPS = {"step": [str(step) for step in range(1, 31)], "epoch": ["1"] * 30, "loss": [str(1 / s) for s in range(1, 31)]}
@@ -19,9 +20,10 @@ TABLE = {
 
 
 def test_curves_are_drawn(tmp_path: Path):
-    draw = [draw_finetuning(STEPS, DEV, tmp_path / name, name="x", metric="accuracy", best=20) for name in ("a", "b")]
-    assert [path.name for path in draw[0]] == ["training.png", "training.svg"]
-    assert [path.read_bytes() for path in draw[0]] == [path.read_bytes() for path in draw[1]]
+    figures = {"training": lambda: finetuning_figure(STEPS, DEV, name="x", metric="accuracy", best=20)}
+    drawn = [draw(figures, tmp_path / name) for name in ("a", "b")]
+    assert [path.name for path in drawn[0]] == ["training.png", "training.svg"]
+    assert [path.read_bytes() for path in drawn[0]] == [path.read_bytes() for path in drawn[1]]
     with styled():
         figure = finetuning_figure(STEPS, DEV, name="x", metric="accuracy", best=20)
     score = figure.axes[1].lines[0]
@@ -31,7 +33,7 @@ def test_curves_are_drawn(tmp_path: Path):
 
 
 def test_heat_map_has_low_layers_below_and_one_scale_for_all(tmp_path: Path):
-    assert len(draw_attention({"one": TABLE, "two": TABLE}, tmp_path)) == 2
+    assert len(draw({"attention": lambda: attention_figure({"one": TABLE, "two": TABLE})}, tmp_path)) == 2
     other = {**TABLE, "similarity": [1.0] * 6}
     with styled():
         figure = attention_figure({"one": TABLE, "two": other})
@@ -41,8 +43,8 @@ def test_heat_map_has_low_layers_below_and_one_scale_for_all(tmp_path: Path):
     assert images[0].get_clim() == images[1].get_clim() == (0.4, 1.0)
 
 
-def test_empty_tables_are_told(tmp_path: Path):
+def test_empty_tables_are_told():
     with raises(LimbeckError, code="empty"):
-        draw_finetuning({"step": []}, DEV, tmp_path, name="x", metric="accuracy", best=1)
+        finetuning_figure({"step": []}, DEV, name="x", metric="accuracy", best=1)
     with raises(LimbeckError, code="empty"):
-        draw_attention({}, tmp_path)
+        attention_figure({})

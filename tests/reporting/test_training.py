@@ -11,7 +11,8 @@ from refusals import raises
 pytest.importorskip("matplotlib")
 
 from limbeck.errors import LimbeckError
-from limbeck.reporting.training import draw_training, training_figure
+from limbeck.reporting import draw
+from limbeck.reporting.training import training_figure
 
 COLUMNS = {"epoch": [1, 1, 2, 2], "progress": [0.25, 0.75, 1.75, 1.25], "loss": ["7.1", "5", "3", "4"]}
 
@@ -25,8 +26,9 @@ def test_the_curve_runs_in_order_of_progress_with_a_line_between_epochs() -> Non
 
 
 def test_files_are_written_and_equal_for_equal_tables(tmp_path: Path) -> None:
-    one, other = (draw_training(COLUMNS, tmp_path / name, name="x2static") for name in ("a", "b"))
+    figures = {"losses": lambda: training_figure(COLUMNS, name="x2static")}
+    one, other = (draw(figures, tmp_path / name) for name in ("a", "b"))
     assert [path.name for path in one] == ["losses.png", "losses.svg"]
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
     with raises(LimbeckError, code="empty"):
-        draw_training({}, tmp_path, name="x2static")
+        training_figure({}, name="x2static")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from limbeck.evaluation import Tuning
+from limbeck.reporting import draw
 from limbeck.reporting.style import styled
-from limbeck.reporting.tuning import draw_tuning, tuning_figure
+from limbeck.reporting.tuning import tuning_figure, tuning_figures
 from limbeck.tables import read_csv, write_csv
 
 
@@ -49,15 +50,15 @@ def test_every_number_is_in_its_cell() -> None:
 
 @pytest.mark.parametrize("clusters", [(1,), (5,), (1, 27)])
 def test_few_settings(clusters: tuple[int, ...], tmp_path: Path) -> None:
-    written = draw_tuning(made(clusters=clusters, seeds=1).table(), tmp_path)
+    written = draw(tuning_figures(made(clusters=clusters, seeds=1).table()), tmp_path)
     assert [path.name for path in written] == ["tuning.png", "tuning.svg"]
 
 
 def test_from_a_file_and_twice(tmp_path: Path) -> None:
     tuned = made()
     write_csv(tmp_path / "tuning.csv", tuned.table())
-    draw_tuning(tuned.table(), tmp_path / "a")
-    draw_tuning(read_csv(tmp_path / "tuning.csv"), tmp_path / "b")
+    draw(tuning_figures(tuned.table()), tmp_path / "a")
+    draw(tuning_figures(read_csv(tmp_path / "tuning.csv")), tmp_path / "b")
     for form in ("png", "svg"):
         assert (tmp_path / "a" / f"tuning.{form}").read_bytes() == (tmp_path / "b" / f"tuning.{form}").read_bytes()
 
@@ -66,4 +67,4 @@ def test_a_figure_for_each_target_and_layer(tmp_path: Path) -> None:
     one, other = made().table(), made(clusters=(5, 10)).table()
     other["layer"] = ["3"] * len(other["layer"])
     both = {name: [*one[name], *other[name]] for name in one}
-    assert [path.stem for path in draw_tuning(both, tmp_path)] == ["tuning-1"] * 2 + ["tuning-2"] * 2
+    assert [path.stem for path in draw(tuning_figures(both), tmp_path)] == ["tuning-1"] * 2 + ["tuning-2"] * 2

@@ -19,7 +19,8 @@ import limbeck as lb
 from limbeck.corpus import Corpus
 from limbeck.errors import InputError, Interrupted, LimbeckError, UsageError
 from limbeck.repairs.files import read_about
-from limbeck.reporting.repairs import draw_repair
+from limbeck.reporting import draw
+from limbeck.reporting.repairs import repair_figures
 from limbeck.runs.repair import RepairResult
 from limbeck.runs.repairing.frequencies import count_words, read_counts
 from limbeck.runs.repairing.tables import load_table, save_like
@@ -156,7 +157,8 @@ def test_figures(folder: Path) -> None:
     from matplotlib.image import imread
 
     names = ("space", "directions", "local")
-    drawn = draw_repair(folder, only=names)
+    figures = repair_figures(folder)
+    drawn = draw({name: figures[name] for name in names}, folder / "figures")
     assert {path.name for path in drawn} == {f"{name}.{form}" for name in names for form in ("png", "svg")}
     for path in drawn:
         if path.suffix == ".png":
@@ -235,15 +237,8 @@ def test_the_result_is_what_its_folder_gives(tmp_path: Path) -> None:
     made = lb.repair(OwnEncoder(), MADE, method="center", out=tmp_path / "run", local_points=30, **SETTINGS)
     loaded = RepairResult.load(tmp_path / "run")
     assert loaded.record == json.loads(json.dumps(made.record, default=str))
+    assert loaded == made
     assert (loaded.name, loaded.layers, loaded.n, loaded.dropped) == (made.name, made.layers, made.n, made.dropped)
-    assert loaded.columns().keys() == made.columns().keys()
-    for name, values in made.columns().items():
-        np.testing.assert_array_equal(loaded.columns()[name], values)
-    for table in ("local", "space", "places"):
-        mine, theirs = getattr(made, table), getattr(loaded, table)
-        assert list(mine) == list(theirs)
-        for name in mine:
-            np.testing.assert_array_equal(np.array(mine[name]), np.array(theirs[name]), err_msg=name)
     for layer in LAYERS:
         np.testing.assert_array_equal(loaded.repairs[layer].mean_, made.repairs[layer].mean_)
     unsaved = lb.repair(OwnEncoder(), MADE, method="center", local_points=30, **SETTINGS)
@@ -309,9 +304,10 @@ def test_a_table_by_itself(table: lb.StaticVectors, tmp_path: Path) -> None:
     after = lb.measures.anisotropy((x - x.mean(0))[there]).value
     assert found.after["anisotropy"].value[0] == pytest.approx(after, abs=1e-6)
     assert found.dropped == {"a zero vector in the table": 1}
-    assert np.isnan(found.space["correlation"]).all()
-    drawn = {path.stem for path in draw_repair(tmp_path / "run", table=True, only=("anisotropy", "mev", "space"))}
-    assert drawn == {"anisotropy", "space"}  # what compares a word's occurrences is not drawn
+    assert np.isnan(found.tables["space"]["correlation"]).all()
+    drawn = set(found.figures(tmp_path / "run"))
+    assert {"anisotropy", "space"} <= drawn  # what compares a word's occurrences is not drawn
+    assert "mev" not in drawn
 
 
 def test_rows_weighed_by_frequency(table: lb.StaticVectors, tmp_path: Path) -> None:
@@ -324,7 +320,7 @@ def test_rows_weighed_by_frequency(table: lb.StaticVectors, tmp_path: Path) -> N
     white = found.repairs["table"].transform(x)
     np.testing.assert_allclose(np.cov(white, rowvar=False, aweights=weights, bias=True), np.eye(8), atol=1e-5)
     np.testing.assert_allclose(np.average(white, axis=0, weights=weights), np.zeros(8), atol=1e-5)
-    assert np.isfinite(found.space["correlation"]).all()
+    assert np.isfinite(found.tables["space"]["correlation"]).all()
     with pytest.raises(InputError) as caught:
         lb.repair(table, out=tmp_path / "other", counts={"elsewhere": 3}, **how)
     assert (caught.value.code, caught.value.parameter) == ("no_counts", "counts")
@@ -352,7 +348,7 @@ def test_a_model_without_a_text_must_say_so(tmp_path: Path) -> None:
     found = lb.repair("mini-bert", method="center", out=tmp_path / "run", layers="table", local_points=0, figures=False)
     assert found.name == "mini-bert"
     assert found.n == 8192
-    assert not found.local["layer"]
+    assert not found.tables["local"]["layer"]
     assert (tmp_path / "run" / "vectors" / "mini-bert.safetensors").is_file()
 
 

@@ -108,5 +108,4 @@ def joined(analyses: Sequence[Analysis]) -> dict[str, Columns]:
     for name in names:
         rows = [row for analysis in analyses if name in analysis.tables for row in analysis.rows(name)]
         found[name] = columns_of(rows)
-    found["claims"] = columns_of([claim.row() for analysis in analyses for claim in analysis.claims])
-    return found
+    return {"claims": columns_of([claim.row() for analysis in analyses for claim in analysis.claims]), **found}

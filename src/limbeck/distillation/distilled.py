@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from limbeck.distillation.card import card, number_of
 from limbeck.errors import InputError
 from limbeck.places import refuse_beside, tells_run
-from limbeck.record import read_record
-from limbeck.results import check_format
+from limbeck.record import check_format, read_record
 from limbeck.state import write_text
 from limbeck.tables import Columns, read_csv, write_csv
 from limbeck.vectors import StaticVectors

@@ -1,5 +1,10 @@
 """What the tables of probing call things, for all who write and read them."""
 
+#: tables in the order of a folder; those that there is something for
+TABLES = (
+    "scores", "classes", "curves", "data", "pieces", "confidence", "selectivity", "description_length", "flips",
+    "flip_examples",
+)  # fmt: skip
 WHOLE = "all"  #: a whole sentence as context
 CONTEXT = "context"  #: the layers of the model, one vector an occurrence
 AROUND = "P-around"  #: a bag of the text's words without the word itself

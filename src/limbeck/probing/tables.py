@@ -9,17 +9,12 @@ from typing import Any
 from limbeck.probing import result
 from limbeck.probing.features import Features
 from limbeck.probing.labelled import Labelled
-from limbeck.probing.names import AROUND, CONTEXT, MAJORITY, RANDOM_LABELS, WHOLE
+from limbeck.probing.names import AROUND, CONTEXT, MAJORITY, RANDOM_LABELS, TABLES, WHOLE
 from limbeck.probing.result import Outcome, Row
 from limbeck.tables import columns_of
 
 #: (space, probe, context) -> what probes of that kind say of it, one outcome a start
 Outcomes = Mapping[tuple[str, str, str], Sequence[Outcome]]
-#: as a folder has them
-ORDER = (
-    "scores", "classes", "curves", "data", "pieces", "confidence", "selectivity", "description_length", "flips",
-    "flip_examples",
-)  # fmt: skip
 
 
 def tables_of(
@@ -52,7 +47,7 @@ def tables_of(
                 pair = outcomes[CONTEXT, probe, less][0], outcomes[CONTEXT, probe, more][0]
                 rows.setdefault("flips", []).extend(result.flip_rows(*pair))
                 rows.setdefault("flip_examples", []).extend(result.flip_examples(*pair, labelled))
-    return {name: columns_of(rows[name]) for name in ORDER if rows.get(name)}
+    return {name: columns_of(rows[name]) for name in TABLES if rows.get(name)}
 
 
 def rows_by_pieces(outcomes: Outcomes, whole: Features) -> list[Row]:

@@ -52,11 +52,17 @@ def load_repairs(path: str | Path, *, model: str | None = None, model_fingerprin
     return found
 
 
-def units_of(path: str | Path) -> dict[str, Any]:
-    """What the files of a repair say that its vectors were of: words or pieces, special tokens among them or not."""
+def read_about_repairs(path: str | Path) -> dict[str, Any]:
+    """What the files of a repair say of all of them: fitted on which vectors, and how."""
     place = Path(path).expanduser()
     folder = place / FOLDER if (place / FOLDER).is_dir() else place
-    about = read_about(place if place.is_file() else next(folder.glob(f"*{SUFFIX}"))).get("units")
+    about = read_about(place if place.is_file() else next(folder.glob(f"*{SUFFIX}")))
+    return {name: value for name, value in about.items() if name != "layer"}
+
+
+def units_of(path: str | Path) -> dict[str, Any]:
+    """What the files of a repair say that its vectors were of: words or pieces, special tokens among them or not."""
+    about = read_about_repairs(path).get("units")
     found = dict(about) if isinstance(about, Mapping) else {}
     if found.get("units") != "words":
         found.pop("pooling", None)  # pieces are not pooled

@@ -6,12 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from limbeck.reporting.figures import FIGURES, draw
+    from limbeck.reporting.figures import FIGURES, draw, run_figures
     from limbeck.reporting.page import report, write_page
 
-_PLACES = {"FIGURES": "figures", "draw": "figures", "report": "page", "write_page": "page"}
+_PLACES = {"FIGURES": "figures", "draw": "figures", "run_figures": "figures", "report": "page", "write_page": "page"}
 
-__all__ = ["FIGURES", "draw", "report", "write_page"]
+__all__ = ["FIGURES", "draw", "report", "run_figures", "write_page"]
 
 
 def __getattr__(name: str) -> Any:

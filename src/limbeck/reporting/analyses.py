@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from limbeck.analysis.result import Analysis, Row
 from limbeck.analysis.tenses import COMPARED, TENSE_KINDS
 from limbeck.extras import need
-from limbeck.reporting.figures import save_figure
+from limbeck.reporting.figures import Makers
 from limbeck.reporting.layout import Grid, Key, band, fit, label_bottom, lay_out, limits, name_panel
-from limbeck.reporting.style import COLOURS, FAINT, INK, MARKERS, PURPOSE, QUIET, styled
+from limbeck.reporting.style import COLOURS, FAINT, INK, MARKERS, PURPOSE, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,17 +26,9 @@ LEAST_LAYERS = 3  #: from which a figure by layer says something
 Draw = Callable[[Sequence[Analysis]], "Figure | None"]
 
 
-def draw_analyses(analyses: Sequence[Analysis], out: Path) -> list[Path]:
-    """Draw what there is to see of one analysis on some models, as PNG and SVG."""
-    out.mkdir(parents=True, exist_ok=True)
-    written = []
-    with styled():
-        for name, figure_of in FIGURES[analyses[0].what].items():
-            figure = figure_of(analyses)
-            if figure is not None:
-                written += save_figure(figure, out, name)
-                figure.clear()
-    return written
+def analysis_figures(analyses: Sequence[Analysis]) -> Makers:
+    """What there is to see of one analysis on some models."""
+    return {name: partial(make, analyses) for name, make in FIGURES[analyses[0].what].items()}
 
 
 def draw_structure(analyses: Sequence[Analysis]) -> Figure:

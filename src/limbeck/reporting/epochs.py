@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from limbeck.errors import LimbeckError
 from limbeck.extras import need
-from limbeck.reporting.figures import save_figure
+from limbeck.reporting.figures import Makers
 from limbeck.reporting.layout import Grid, Key, band, label_bottom, lay_out, limits, name_panel
-from limbeck.reporting.style import COLOURS, PURPOSE, QUIET, line_of, styled
+from limbeck.reporting.style import COLOURS, PURPOSE, QUIET, line_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,28 +40,13 @@ FIGURES = {
 }
 
 
-def draw_epochs(columns: Columns, out: Path) -> list[Path]:
-    """Draw `out`/epochs.png, .svg (scores) and `out`/losses.png, .svg of the table epochs.csv, read or as it was made.
-
-    Equal tables give equal files.
-    """
+def epoch_figures(columns: Columns) -> Makers:
+    """Scores and losses of the table epochs.csv, read or as it was made."""
     if not len(columns.get("task", ())):
         raise LimbeckError(
             "Figures by epoch need a table of scores by epoch; this one is empty: classify something.", code="empty"
         )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LimbeckError(
-            f"{out}: figures need a folder to lie in; {error.strerror}: choose another one.", code="not_writable"
-        ) from error
-    written = []
-    with styled():
-        for name, (column, title, about) in FIGURES.items():
-            figure = _draw(columns, column, title, about)
-            written += save_figure(figure, out, name)
-            figure.clear()
-    return written
+    return {name: partial(epochs_figure, columns, name) for name in FIGURES}
 
 
 def epochs_figure(columns: Columns, name: str = "epochs") -> Figure:

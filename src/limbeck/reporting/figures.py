@@ -6,7 +6,8 @@ share a panel, with several the differences have a panel of their own above the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: name of a figure -> what makes it; None where there is nothing to see
+Makers = Mapping[str, Callable[[], "Figure | None"]]
+
 #: column of layers.csv -> what the keys call it
 NAMES = {"adjusted": "adjusted: raw minus baseline", "value": "raw", "baseline": "baseline"}
 
@@ -29,12 +33,8 @@ NAMES = {"adjusted": "adjusted: raw minus baseline", "value": "raw", "baseline":
 METADATA: dict[str, dict[str, str | None]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": "limbeck"}}
 
 
-def draw(folders: Sequence[Path], out: Path) -> list[Path]:
-    """Draw every figure with all the runs in it: `out`/anisotropy.png, `out`/anisotropy.svg, and so on.
-
-    Equal runs give equal files. The folders are read and checked before the first file is written.
-    """
-    runs = read_runs(folders)
+def draw(figures: Makers, out: Path) -> list[Path]:
+    """Draw figures into a folder, NAME.png and NAME.svg of each. Equal runs give equal files."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -43,11 +43,17 @@ def draw(folders: Sequence[Path], out: Path) -> list[Path]:
         ) from error
     written = []
     with styled():
-        for name, figure_of in FIGURES.items():
-            figure = figure_of(runs)
-            written += save_figure(figure, out, name)
-            figure.clear()
+        for name, make in figures.items():
+            if (figure := make()) is not None:
+                written += save_figure(figure, out, name)
+                figure.clear()
     return written
+
+
+def run_figures(folders: Sequence[Path]) -> Makers:
+    """Every figure with all the runs of `limbeck measure` in it; the folders are read and checked now."""
+    runs = read_runs(folders)
+    return {name: partial(make, runs) for name, make in FIGURES.items()}
 
 
 def save_figure(figure: Figure, out: Path, name: str, *, forms: Sequence[str] = tuple(METADATA)) -> list[Path]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from limbeck.errors import LimbeckError
 from limbeck.extras import need
-from limbeck.reporting.figures import save_figure
 from limbeck.reporting.layout import Grid, Key, lay_out, limits, name_panel
-from limbeck.reporting.style import COLOURS, INK, PURPOSE, QUIET, styled
+from limbeck.reporting.style import COLOURS, INK, PURPOSE, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,20 +21,13 @@ DOTTED = 40  #: points up to which each is marked
 SMOOTH = 20  #: steps that the heavy line of losses is a mean of
 
 
-def draw_finetuning(steps: Columns, dev: Columns, out: Path, *, name: str, metric: str, best: int) -> list[Path]:
-    """Draw `out`/training.png and .svg of the tables steps.csv and dev.csv; `name` says whose they are."""
+def finetuning_figure(steps: Columns, dev: Columns, *, name: str, metric: str, best: int) -> Figure:
+    """Of the tables steps.csv and dev.csv: loss by step at the left, the score that chose the best step at the right.
+
+    name  whose they are
+    """
     if not len(steps.get("step", ())) or not len(dev.get("step", ())):
         raise LimbeckError("Curves of training need tables of steps; these are empty: train something.", code="empty")
-    out.mkdir(parents=True, exist_ok=True)
-    with styled():
-        figure = finetuning_figure(steps, dev, name=name, metric=metric, best=best)
-        written = save_figure(figure, out, "training")
-        figure.clear()
-    return written
-
-
-def finetuning_figure(steps: Columns, dev: Columns, *, name: str, metric: str, best: int) -> Figure:
-    """Loss by step at the left, the score that the best step was chosen by at the right."""
     at, loss = (np.array([float(value) for value in steps[key]]) for key in ("step", "loss"))
     seen, dev_loss, score = (np.array([float(value) for value in dev[key]]) for key in ("step", "loss", metric))
     line = need("matplotlib.lines", purpose=PURPOSE).Line2D
@@ -71,22 +62,15 @@ def finetuning_figure(steps: Columns, dev: Columns, *, name: str, metric: str, b
     return figure
 
 
-def draw_attention(tables: Mapping[str, Columns], out: Path, *, about: str = "") -> list[Path]:
-    """Draw `out`/attention.png and .svg: a heat map for each table attention.csv, {title of the panel: columns}."""
+def attention_figure(tables: Mapping[str, Columns], *, about: str = "") -> Figure:
+    """Similarity of attention weights by layer (upwards) and head; darker is less alike. One scale for all panels.
+
+    tables  {title of the panel: columns of attention.csv}
+    """
     if not tables or not all(len(table.get("layer", ())) for table in tables.values()):
         raise LimbeckError(
             "A heat map of attention needs a table of layers and heads; it is empty: compare two models.", code="empty"
         )
-    out.mkdir(parents=True, exist_ok=True)
-    with styled():
-        figure = attention_figure(tables, about=about)
-        written = save_figure(figure, out, "attention")
-        figure.clear()
-    return written
-
-
-def attention_figure(tables: Mapping[str, Columns], *, about: str = "") -> Figure:
-    """Similarity of attention weights by layer (upwards) and head; darker is less alike. One scale for all panels."""
     maps = {title: _grid(table) for title, table in tables.items()}
     layers = max(len(values) for values in maps.values())
     heads = max(values.shape[1] for values in maps.values())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from limbeck.extras import need
 from limbeck.probing.names import WHOLE
-from limbeck.reporting.figures import save_figure
+from limbeck.reporting.figures import Makers
 from limbeck.reporting.layout import Grid, Key, label_bottom, lay_out, limits, name_panel
-from limbeck.reporting.style import COLOURS, MARKERS, PURPOSE, QUIET, layer_colours, styled
+from limbeck.reporting.style import COLOURS, MARKERS, PURPOSE, QUIET, layer_colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,20 +31,15 @@ NAMES = {
 }
 
 
-def draw_probes(tables: Mapping[str, Table], out: Path, *, model: str) -> list[Path]:
-    """Draw `out`/layers, and contexts and curves where there are tables for them."""
-    out.mkdir(parents=True, exist_ok=True)
-    scores, written = rows_of(tables["scores"]), []
-    with styled():
-        figures: dict[str, Figure] = {"layers": layers_figure(scores, model=model)}
-        if any(row["context"] != WHOLE for row in scores):
-            figures["contexts"] = contexts_figure(scores, model=model)
-        if "curves" in tables:
-            figures["curves"] = curves_figure(rows_of(tables["curves"]), model=model)
-        for name, figure in figures.items():
-            written += save_figure(figure, out, name)
-            figure.clear()
-    return written
+def probe_figures(tables: Mapping[str, Table], *, model: str) -> Makers:
+    """Scores by layer, and by context and epoch where there are tables for them."""
+    scores = rows_of(tables["scores"])
+    figures: dict[str, Callable[[], Figure]] = {"layers": partial(layers_figure, scores, model=model)}
+    if any(row["context"] != WHOLE for row in scores):
+        figures["contexts"] = partial(contexts_figure, scores, model=model)
+    if "curves" in tables:
+        figures["curves"] = partial(curves_figure, rows_of(tables["curves"]), model=model)
+    return figures
 
 
 def rows_of(columns: Table) -> list[Row]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from limbeck.errors import LimbeckError
-from limbeck.reporting.figures import save_figure
 from limbeck.reporting.layout import Grid, lay_out, limits
-from limbeck.reporting.style import COLOURS, QUIET, styled
+from limbeck.reporting.style import COLOURS, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,20 +17,13 @@ if TYPE_CHECKING:
 DOTTED = 40  #: points up to which each is marked
 
 
-def draw_training(columns: Mapping[str, Sequence[Any]], out: Path, *, name: str) -> list[Path]:
-    """Draw `out`/losses.png and .svg of the table losses.csv, read or as it was made; `name` says whose it is."""
+def training_figure(columns: Mapping[str, Sequence[Any]], *, name: str) -> Figure:
+    """The table losses.csv, read or as it was made: loss by progress in epochs; a thin line where an epoch ends.
+
+    name  whose it is
+    """
     if not len(columns.get("loss", ())):
         raise LimbeckError("A loss curve needs a table of losses; this one is empty: train something.", code="empty")
-    out.mkdir(parents=True, exist_ok=True)
-    with styled():
-        figure = training_figure(columns, name=name)
-        written = save_figure(figure, out, "losses")
-        figure.clear()
-    return written
-
-
-def training_figure(columns: Mapping[str, Sequence[Any]], *, name: str) -> Figure:
-    """Loss by progress in epochs; a thin line where an epoch ends."""
     progress, loss, epoch = (np.array([float(v) for v in columns[key]]) for key in ("progress", "loss", "epoch"))
     order = np.argsort(progress, kind="stable")
     figure, [axes] = lay_out(

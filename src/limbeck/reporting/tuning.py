@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from limbeck.reporting.figures import save_figure
+from limbeck.reporting.figures import Makers
 from limbeck.reporting.layout import Grid, lay_out
-from limbeck.reporting.style import INK, styled
+from limbeck.reporting.style import INK
+from limbeck.tables import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,18 +23,13 @@ NUMBER_SIZE = 6.5  # points
 GAP = 0.6  # between the global method and the clusters, in cells
 
 
-def draw_tuning(columns: Mapping[str, Sequence[Any]], out: Path, *, prefix: str = "tuning") -> list[Path]:
-    """A figure for each target and layer of a tuning table: `out`/PREFIX.png and .svg, or PREFIX-1 and so on."""
-    out.mkdir(parents=True, exist_ok=True)
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    subjects = list(dict.fromkeys((row["target"], row["layer"]) for row in rows))
-    written = []
-    with styled():
-        for number, subject in enumerate(subjects, 1):
-            figure = tuning_figure([row for row in rows if (row["target"], row["layer"]) == subject])
-            written += save_figure(figure, out, prefix if len(subjects) == 1 else f"{prefix}-{number}")
-            figure.clear()
-    return written
+def tuning_figures(columns: Mapping[str, Sequence[Any]]) -> Makers:
+    """A figure for each target and layer of a tuning table: tuning, or tuning-1 and so on."""
+    by_subject: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+    for row in rows_of(columns):
+        by_subject.setdefault((row["target"], row["layer"]), []).append(row)
+    names = ["tuning"] if len(by_subject) == 1 else [f"tuning-{number}" for number in range(1, len(by_subject) + 1)]
+    return {name: partial(tuning_figure, rows) for name, rows in zip(names, by_subject.values(), strict=True)}
 
 
 def tuning_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:

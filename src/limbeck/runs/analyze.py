@@ -5,15 +5,12 @@ What computes stands in `limbeck.analysis`, and is imported when a run does: `--
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
-from numbers import Integral, Real
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from limbeck.analysis.settings import (
     UNITS,
@@ -27,20 +24,26 @@ from limbeck.analysis.settings import (
 )
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
-from limbeck.errors import LimbeckError, UsageError
-from limbeck.results import RunResult
+from limbeck.errors import UsageError
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import DrawnOutputSettings, ModelsSettings, TextSettings, VectorsSettings
 from limbeck.runs.repairing.naming import REPAIR_NAMES
 from limbeck.stream.settings import BatchSettings, WorkersSettings
+from limbeck.tables import rows_of
 
 if TYPE_CHECKING:
     from limbeck.analysis import Analysis, Claim
     from limbeck.corpus import Corpus
     from limbeck.encoders.protocol import Encoder
+    from limbeck.reporting.figures import Makers
     from limbeck.runs.execution.context import RunContext
-    from limbeck.runs.execution.folders import RunFolder
 
+#: tables of all analyses; an analysis has some of them
+TABLES = (
+    "claims", "structure", "pairs", "sentences", "tense", "verbs", "frequency", "points", "clusters", "directions",
+    "angles", "spaces",
+)  # fmt: skip
 #: settings that apply to some analyses only -> those
 APPLIES = {
     "data": ("structure", "tense"),
@@ -50,10 +53,63 @@ APPLIES = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class AnalyzeResult(RunResult):
+    """An analysis of one or several models: `result.rows("frequency")`, `result.claims`, `result.analyses`.
+
+    record  run.json: settings, models, claims, versions
+    tables  claims, and the numbers behind them: structure, pairs, tense, verbs, frequency, points, clusters,
+            directions, angles, spaces, sentences; of all models, one below the other
+    """
+
+    files: ClassVar[Mapping[str, str]] = {name: f"{name}.csv" for name in TABLES}
+    text = tuple(
+        "verdict id model layer about why text rule token space repair instead_of subset metric kind verb measure unit "
+        "tokens".split()
+    )
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Of all models."""
+        from limbeck.analysis import Claim
+
+        return tuple(Claim(**{name: one[name] for name in one if name != "verdict"}) for one in self.record["claims"])
+
+    @cached_property
+    def analyses(self) -> tuple[Analysis, ...]:
+        """One for each model: its tables, its claims, what was left out."""
+        from limbeck.analysis import Analysis
+
+        found, begins, claims = [], dict.fromkeys(self.tables, 0), self.claims
+        for one in self.record["models"]:
+            tables = {}
+            for name, count in one["tables"].items():
+                rows = slice(begins[name], begins[name] + count)
+                begins[name] = rows.stop
+                tables[name] = {column: list(cells[rows]) for column, cells in self.tables[name].items()}
+            own, claims = claims[: one["claims"]], claims[one["claims"] :]
+            facts = {name: one[name] for name in ("what", "units", "settings", "dropped")}
+            found.append(Analysis(**facts, model=one["name"], tables=tables, claims=own, notes=tuple(one["notes"])))
+        return tuple(found)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """A table of all models row by row."""
+        return rows_of(self.tables[table])
+
+    def title(self) -> str:
+        return "; ".join(one.title() for one in self.analyses)
+
+    def figures(self, folder: Path) -> Makers:
+        from limbeck.reporting.analyses import analysis_figures
+
+        return analysis_figures(self.analyses)
+
+
 @dataclass(kw_only=True)
-class AnalyzeRun(Run["AnalyzeResult"]):
+class AnalyzeRun(Run[AnalyzeResult]):
     """Ask what the dominant directions of a space hold and what its clusters contain, before and after repair."""
 
+    result = AnalyzeResult
     command: ClassVar[str] = "analyze"
     summary: ClassVar[str] = "ask what the dominant directions of a space hold"
     details: ClassVar[str] = f"""\
@@ -169,9 +225,8 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:cluster
         return {name: [one if isinstance(one, str) else str(one) for one in _listed(given[name])] for name in given}
 
     def compute(self, context: RunContext) -> AnalyzeResult:
-        from limbeck.runs.execution.record import record_of
+        from limbeck.analysis.result import joined
 
-        began = time.monotonic()
         if self.vectors.vectors is not None:
             analyses = [self._of_vectors(context)]
         else:
@@ -180,9 +235,9 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:cluster
             "source": self.subject,
             "models": [facts_of(one) for one in analyses],
             "claims": [{**asdict(claim), "verdict": claim.verdict} for one in analyses for claim in one.claims],
+            "identity": self.identity(),
         }
-        options, seconds = self.options(), time.monotonic() - began
-        return AnalyzeResult(record_of(self.command, facts, options=options, seconds=seconds), tuple(analyses))
+        return AnalyzeResult(self.record(facts, context), joined(analyses))
 
     def _of_vectors(self, context: RunContext) -> Analysis:
         """The analysis of cached vectors."""
@@ -295,73 +350,8 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:cluster
                 )
         return replace(self.analysis, repair=({**self.analysis.repairs, **loaded},))
 
-    def check_complete(self, folder: RunFolder) -> None:
-        from limbeck.record import read_record
-
-        record = read_record(folder.target / "run.json")
-        asked = json.loads(json.dumps({"source": self.subject, "options": self.options()}, default=str))
-        if any(record.get(name) != value for name, value in asked.items()):
-            raise LimbeckError(
-                f"{folder.target}: it holds a run with other settings: --existing=replace, or another --out.",
-                code="other_settings",
-                parameter="existing",
-            )
-
-    def load(self, folder: Path) -> AnalyzeResult:
-        return AnalyzeResult.load(folder)
-
-
-@dataclass(frozen=True)
-class AnalyzeResult(RunResult):
-    """An analysis of one or several models: `result.rows("frequency")`, `result.claims`, `result.analyses`.
-
-    record    run.json: settings, models, claims, versions
-    analyses  one for each model: its tables, its claims, what was left out
-    """
-
-    record: Mapping[str, Any] = field(repr=False)
-    analyses: tuple[Analysis, ...]
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """Of all models."""
-        return tuple(claim for one in self.analyses for claim in one.claims)
-
-    @property
-    def tables(self) -> dict[str, dict[str, list[Any]]]:
-        """The tables of all models, one below the other, and that of the claims."""
-        from limbeck.analysis.result import joined
-
-        return joined(self.analyses)
-
-    def rows(self, table: str) -> list[dict[str, Any]]:
-        """A table of all models row by row."""
-        return [row for one in self.analyses if table in one.tables for row in one.rows(table)]
-
-    def title(self) -> str:
-        return "; ".join(one.title() for one in self.analyses)
-
-    def columns(self) -> Mapping[str, Sequence[Any]]:
-        """The claims, as claims.csv has them."""
-        return self.tables["claims"]
-
-    def write(self, folder: Path) -> None:
-        from limbeck.tables import write_csv
-
-        for name, columns in self.tables.items():
-            write_csv(folder / f"{name}.csv", columns)
-
-    def draw(self, folder: Path, figures: Path) -> None:
-        from limbeck.reporting import analyses
-
-        analyses.draw_analyses(self.analyses, figures)
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.vectors.damaged import told_as_damage
-
-        with told_as_damage(folder, "an analysis", "analyze again"):
-            return cls(record, tuple(_read_analyses(folder, record)))
+    def identity(self) -> Any:
+        return {"source": self.subject, "options": self.options()}
 
 
 def analyze(
@@ -378,12 +368,8 @@ def analyze(
 
     All other keywords are the options of `limbeck analyze`, by the same names.
     """
-    from limbeck.runs.execution.execute import execute
-
     models = None if model is None else tuple(model) if isinstance(model, list) else (model,)
-    run = AnalyzeRun.of({"what": what, "model": models, "corpus": corpus, **keywords})
-    (result,) = execute(run, progress=progress)
-    return result
+    return AnalyzeRun.results(progress, what=what, model=models, corpus=corpus, **keywords)[0]
 
 
 def has_layers(model: Any) -> bool:
@@ -429,11 +415,8 @@ def treebank_of(paths: Iterable[Any]) -> Corpus:
     return Corpus([str(path) for path in paths], format="conllu")
 
 
-# the record and back
-
-
 def facts_of(one: Analysis) -> dict[str, Any]:
-    """What the record says of one model, with what its tables must be read as."""
+    """What the record says of one model, with how many rows of each table are of it."""
     return {
         "name": one.model,
         "what": one.what,
@@ -442,57 +425,8 @@ def facts_of(one: Analysis) -> dict[str, Any]:
         "dropped": one.dropped,
         "notes": one.notes,
         "claims": len(one.claims),
-        "tables": {
-            name: {
-                "rows": len(next(iter(columns.values()), ())),
-                "columns": {c: kind_of(v) for c, v in columns.items()},
-            }
-            for name, columns in one.tables.items()
-        },
+        "tables": {name: len(next(iter(columns.values()), ())) for name, columns in one.tables.items()},
     }
-
-
-def _read_analyses(folder: Path, record: Mapping[str, Any]) -> Iterator[Analysis]:
-    """The analyses out of tables in which one model stands below the other."""
-    from limbeck.analysis import Analysis, Claim
-    from limbeck.tables import read_csv
-
-    files = {name: read_csv(folder / f"{name}.csv") for one in record["models"] for name in one["tables"]}
-    begins = dict.fromkeys(files, 0)
-    claims = [Claim(**{name: cell for name, cell in one.items() if name != "verdict"}) for one in record["claims"]]
-    for one in record["models"]:
-        tables = {}
-        for name, told in one["tables"].items():
-            rows = slice(begins[name], begins[name] + told["rows"])
-            begins[name] = rows.stop
-            tables[name] = {
-                c: [_KINDS[kind](cell) for cell in files[name][c][rows]] for c, kind in told["columns"].items()
-            }
-        own, claims = claims[: one["claims"]], claims[one["claims"] :]
-        facts = {name: one[name] for name in ("what", "units", "settings", "dropped")}
-        yield Analysis(**facts, model=one["name"], tables=tables, claims=tuple(own), notes=tuple(one["notes"]))
-
-
-def kind_of(cells: Iterable[Any]) -> str:
-    """What the cells of a column are, so that a CSV can be read again: None is an empty number, as NaN is.
-
-    >>> kind_of([1, 2]), kind_of([1, 0.5, None]), kind_of([True, False]), kind_of(["0", "1"])
-    ('whole', 'number', 'truth', 'text')
-    """
-    kinds = {type(cell) for cell in cells}
-    if kinds <= {bool}:
-        return "truth"
-    if all(issubclass(kind, Integral) for kind in kinds):
-        return "whole"
-    return "number" if all(issubclass(kind, Real | NoneType) for kind in kinds) else "text"
-
-
-_KINDS: dict[str, Callable[[str], Any]] = {
-    "truth": "True".__eq__,
-    "whole": int,
-    "number": lambda cell: float(cell or "nan"),
-    "text": str,
-}
 
 
 def _listed(value: Any) -> Sequence[Any]:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from limbeck.errors import UsageError
 from limbeck.reporting.differences import COLUMNS, Differences, Row
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import OptionalFolderSettings
 from limbeck.settings import Settings, option, path_of
@@ -66,10 +65,73 @@ class CompareSettings(Settings, group="comparison"):
     seed: int = option(0, metavar="N", help="seed of the resamples (0)")
 
 
+@dataclass(frozen=True, eq=False)
+class CompareResult(Differences, RunResult):
+    """Two runs laid side by side, as `limbeck.reporting.differences.Differences` tells; `record` is run.json."""
+
+    files: ClassVar[Mapping[str, str]] = {"compare": "compare.csv"}
+    __eq__ = RunResult.__eq__
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], found: Differences) -> Self:
+        """The result of a comparison."""
+        return cls(record, {"compare": {name: [row[name] for row in found.rows] for name in COLUMNS}}, **vars(found))
+
+    def head(self, rows: int) -> tuple[dict[str, list[Any]], int]:
+        columns = self.columns()
+        kept = [name for name in columns if name not in TESTED]
+        if columns["layer_a"] == columns["layer_b"]:
+            kept.remove("layer_b")
+        named = {"layer_a": "layer"} if "layer_b" not in kept else {}
+        return {named.get(name, name): list(columns[name][:rows]) for name in kept}, len(self.rows)
+
+    def title(self) -> str:
+        return f"{self.b} beside {self.a}"
+
+    def curves(self) -> Curves | None:
+        """Of measure: both runs' self-similarity, less anisotropy, at the layers compared."""
+        rows = [row for row in self.rows if (row["measure"], row["part"]) == ("self_similarity", "adjusted")]
+        if len(rows) < 2:
+            return None
+        lines = {self.a: [row["a"] for row in rows], self.b: [row["b"] for row in rows]}
+        return Curves([row["layer_a"] for row in rows], lines, up="self-similarity less anisotropy")
+
+    def facts(self) -> dict[str, Any]:
+        """compare.json, which is what --json prints too."""
+        return {
+            "kind": self.kind,
+            "a": self.a,
+            "b": self.b,
+            "rows": list(self.rows),
+            "movers": dict(self.movers),
+            "sentences": self.sentences(),
+        }
+
+    def write(self, folder: Path) -> None:
+        from limbeck.state import write_text
+
+        super().write(folder)
+        facts = self.facts() | {"rows": [_without_nan(row) for row in self.rows]}
+        write_text(folder / "compare.json", json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.vectors.damaged import told_as_damage
+
+        path = folder / "compare.json"
+        with told_as_damage(path, "a comparison", "compare again"):
+            told = json.loads(path.read_text(encoding="utf-8"))
+            movers = {way: [(word, change) for word, change in words] for way, words in told["movers"].items()}
+            rows = [_with_nan(row) for row in told["rows"]]
+            found = Differences(told["kind"], told["a"], told["b"], rows, tuple(record["notes"]), movers)
+            return cls.of(record, found)
+
+
 @dataclass(kw_only=True)
-class CompareRun(Run["CompareResult"]):
+class CompareRun(Run[CompareResult]):
     """Tell which differences between two runs are real, paired over words or items."""
 
+    result = CompareResult
     command: ClassVar[str] = "compare"
     summary: ClassVar[str] = "tell which differences between two runs are real"
     details: ClassVar[str] = """\
@@ -108,9 +170,7 @@ limbeck compare runs/sts-before runs/sts-after --json
 
     def compute(self, context: RunContext) -> CompareResult:
         from limbeck.reporting.differences import differences_between
-        from limbeck.runs.execution.record import record_of
 
-        began = time.monotonic()
         sides = [path_of(side) or side for side in (self.sides.a, self.sides.b)]
         settings = self.comparison.as_dict()
         found = differences_between(*sides, **settings)
@@ -119,78 +179,7 @@ limbeck compare runs/sts-before runs/sts-after --json
             "settings": settings,
             "notes": found.notes,
         }
-        record = record_of(self.command, facts, options=self.options(), seconds=time.monotonic() - began)
-        return CompareResult(**vars(found), record=record)
-
-    def load(self, folder: Path) -> CompareResult:
-        return CompareResult.load(folder)
-
-
-@dataclass(frozen=True)
-class CompareResult(Differences, RunResult):
-    """Two runs laid side by side, as `limbeck.reporting.differences.Differences` tells; `record` is run.json."""
-
-    record: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    def columns(self) -> dict[str, list[Any]]:
-        """The table, as compare.csv has it."""
-        return {name: [row[name] for row in self.rows] for name in COLUMNS}
-
-    def head(self, rows: int) -> tuple[dict[str, list[Any]], int]:
-        columns = self.columns()
-        kept = [name for name in columns if name not in TESTED]
-        if columns["layer_a"] == columns["layer_b"]:
-            kept.remove("layer_b")
-        named = {"layer_a": "layer"} if "layer_b" not in kept else {}
-        return {named.get(name, name): columns[name][:rows] for name in kept}, len(self.rows)
-
-    def title(self) -> str:
-        return f"{self.b} beside {self.a}"
-
-    def curves(self) -> Curves | None:
-        """Of measure: both runs' self-similarity, less anisotropy, at the layers compared."""
-        rows = [row for row in self.rows if (row["measure"], row["part"]) == ("self_similarity", "adjusted")]
-        if len(rows) < 2:
-            return None
-        lines = {self.a: [row["a"] for row in rows], self.b: [row["b"] for row in rows]}
-        return Curves([row["layer_a"] for row in rows], lines, up="self-similarity less anisotropy")
-
-    def facts(self) -> dict[str, Any]:
-        """compare.json, which is what --json prints too."""
-        return {
-            "kind": self.kind,
-            "a": self.a,
-            "b": self.b,
-            "rows": list(self.rows),
-            "movers": dict(self.movers),
-            "sentences": self.sentences(),
-        }
-
-    def write(self, folder: Path) -> None:
-        from limbeck.state import write_text
-        from limbeck.tables import write_csv
-
-        write_csv(folder / "compare.csv", self.columns())
-        facts = self.facts() | {"rows": [_without_nan(row) for row in self.rows]}
-        write_text(folder / "compare.json", json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.vectors.damaged import told_as_damage
-
-        path = folder / "compare.json"
-        with told_as_damage(path, "a comparison", "compare again"):
-            told = json.loads(path.read_text(encoding="utf-8"))
-            movers = {way: [(word, change) for word, change in words] for way, words in told["movers"].items()}
-            return cls(
-                kind=told["kind"],
-                a=told["a"],
-                b=told["b"],
-                rows=[_with_nan(row) for row in told["rows"]],
-                notes=tuple(record["notes"]),
-                movers=movers,
-                record=record,
-            )
+        return CompareResult.of(self.record(facts, context), found)
 
 
 def _without_nan(row: Row) -> Row:
@@ -209,7 +198,4 @@ def compare(a: str | Path | MeasureResult, b: str | Path | MeasureResult, **keyw
 
     All other keywords are the options of `limbeck compare`, by the same names.
     """
-    from limbeck.runs.execution.execute import execute
-
-    (result,) = execute(CompareRun.of({"a": a, "b": b, **keywords}))
-    return result
+    return CompareRun.results(a=a, b=b, **keywords)[0]

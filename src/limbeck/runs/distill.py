@@ -9,7 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 
@@ -17,10 +17,9 @@ from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.distillation.methods import METHODS, in_order
 from limbeck.distillation.settings import DEFAULT, DistillSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import UsageError
 from limbeck.evaluation.settings import task_names
-from limbeck.record import read_record
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.settings import ModelSettings, OutputSettings, TextSettings, VectorsSettings
 from limbeck.settings import Settings, option, options_of
@@ -29,6 +28,7 @@ from limbeck.stream.settings import BatchSettings, EngineSettings
 if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
     from limbeck.distillation.distilled import DistilledVectors
+    from limbeck.reporting.figures import Makers
     from limbeck.runs.distilling.subject import Subject
     from limbeck.runs.distilling.work import Distillation
     from limbeck.runs.execution.context import RunContext
@@ -67,10 +67,91 @@ def methods_described() -> str:
     return "\n".join(lines)
 
 
+@dataclass(frozen=True, eq=False)
+class DistillResult(RunResult, Mapping[str, "DistilledVectors"]):
+    """Vectors by the name of their method, with several layers METHOD-LAYER: `result["average"]["tea"]`.
+
+    record  run.json: of one set of vectors its own, of several what they are and were made of
+    """
+
+    vectors: Mapping[str, DistilledVectors] = field(repr=False)
+
+    @classmethod
+    def of(cls, vectors: Mapping[str, DistilledVectors]) -> Self:
+        first = next(iter(vectors.values())).record
+        if len(vectors) == 1:
+            return cls(first, {}, vectors)
+        whole = ("format", "command", "identity", "options", "versions", "written")
+        seconds = max(one.record["seconds"] for one in vectors.values())
+        record = {"results": list(vectors), **{name: first[name] for name in whole}, "seconds": seconds}
+        return cls(record, {}, vectors)
+
+    def __getitem__(self, name: str) -> DistilledVectors:
+        return self.vectors[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.vectors)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def title(self) -> str:
+        return ", ".join(self)
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row for each set of vectors."""
+        made = self.vectors.values()
+        return {
+            "name": list(self),
+            "method": [one.method for one in made],
+            "layer": [one.layer for one in made],
+            "words": [len(one) for one in made],
+            "dim": [one.dim for one in made],
+        }
+
+    def folder_of(self, folder: Path, name: str) -> Path:
+        """Where one set of vectors is kept: one alone in the folder itself."""
+        return folder if "results" not in self.record else folder / name
+
+    def write(self, folder: Path) -> None:
+        for name, one in self.items():
+            one.save(self.folder_of(folder, name), format="model2vec", dtype=one.record["dtype"])
+
+    def figures(self, folder: Path) -> Makers:
+        """The loss curves of methods that train and know how far they had come at each loss."""
+        from limbeck.reporting.training import training_figure
+
+        trained = {name: one for name, one in self.items() if {"progress", "loss", "epoch"} <= one.losses.keys()}
+        return {
+            "losses" if len(self) == 1 else f"{name}-losses": partial(
+                training_figure, one.losses, name=f"{one.method}, {one.record['teacher']['name']}"
+            )
+            for name, one in trained.items()
+        }
+
+    def draw(self, folder: Path) -> None:
+        """Beside each set of vectors its own."""
+        if "results" not in self.record:
+            super().draw(folder)
+            return
+        for name, one in self.items():
+            type(self).of({name: one}).draw(self.folder_of(folder, name))
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.distillation.distilled import DistilledVectors
+
+        if "results" in record:
+            return cls(record, {}, {str(name): DistilledVectors.load(folder / name) for name in record["results"]})
+        only = DistilledVectors.load(folder)
+        return cls(only.record, {}, {str(record.get("result", only.method)): only})
+
+
 @dataclass(kw_only=True)
-class DistillRun(SharedRun["DistillResult"]):
+class DistillRun(SharedRun[DistillResult]):
     """Make one vector a word out of a language model (the teacher) and a text."""
 
+    result = DistillResult
     command: ClassVar[str] = "distill"
     summary: ClassVar[str] = "static word vectors out of a model and a text"
     details: ClassVar[str] = f"""\
@@ -243,18 +324,6 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
         made = distill_subject(self.subject, self.settled, context, tasks=self.tasks, options=self.options())
         return DistillResult.of(made)
 
-    def check_complete(self, folder: RunFolder) -> None:
-        from limbeck.runs.distilling.compute import identity
-
-        record = read_record(folder.target / "run.json")
-        if record.get("command") != "distill" or record.get("identity") != identity(self.subject, self.settled):
-            raise InputError(
-                f"{folder.target}: holds a finished run of another command, teacher, text or settings: "
-                "--existing=replace, or another --out.",
-                code="other_run",
-                parameter="out",
-            )
-
     def load(self, folder: Path) -> DistillResult:
         """What a finished run holds, scored anew where tasks are asked for."""
         from limbeck.runs.distilling.compute import scores_of
@@ -316,9 +385,9 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
         return not self.deduplicate
 
     def identity(self) -> Any:
-        from limbeck.stream.run import identity_of
+        from limbeck.runs.distilling.compute import identity
 
-        return identity_of(self.source, self.settled.as_dict() | self.subject.named(), seed=self.seed)
+        return identity(self.subject, self.settled)
 
     @cached_property
     def _work(self) -> Distillation:
@@ -343,84 +412,6 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
         saved = Checkpoint(self.folder.state / "pass", identity)
         saved.open(self.index, made)
         saved.save_part(Part(0, len(self.index.shards)), made, dropped)
-
-
-@dataclass(frozen=True, eq=False)
-class DistillResult(RunResult, Mapping[str, "DistilledVectors"]):
-    """Vectors by the name of their method, with several layers METHOD-LAYER: `result["average"]["tea"]`.
-
-    record  run.json: of one set of vectors its own, of several what they are and were made of
-    """
-
-    record: Mapping[str, Any]
-    vectors: Mapping[str, DistilledVectors] = field(repr=False)
-
-    @classmethod
-    def of(cls, vectors: Mapping[str, DistilledVectors]) -> Self:
-        first = next(iter(vectors.values())).record
-        if len(vectors) == 1:
-            return cls(first, vectors)
-        whole = ("format", "command", "identity", "options", "versions", "written")
-        seconds = max(one.record["seconds"] for one in vectors.values())
-        return cls({"results": list(vectors), **{name: first[name] for name in whole}, "seconds": seconds}, vectors)
-
-    def __getitem__(self, name: str) -> DistilledVectors:
-        return self.vectors[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.vectors)
-
-    def __len__(self) -> int:
-        return len(self.vectors)
-
-    def title(self) -> str:
-        return ", ".join(self)
-
-    def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row for each set of vectors."""
-        made = self.vectors.values()
-        return {
-            "name": list(self),
-            "method": [one.method for one in made],
-            "layer": [one.layer for one in made],
-            "words": [len(one) for one in made],
-            "dim": [one.dim for one in made],
-        }
-
-    def folder_of(self, folder: Path, name: str) -> Path:
-        """Where one set of vectors is kept: one alone in the folder itself."""
-        return folder if "results" not in self.record else folder / name
-
-    def save(self, folder: str | Path) -> None:
-        """A folder as `limbeck distill` writes it, without figures; `DistillResult.load` reads it."""
-        from limbeck.runs.execution.record import write_record
-
-        folder = Path(folder).expanduser()
-        folder.mkdir(parents=True, exist_ok=True)
-        self.write(folder)
-        write_record(folder, self.record)
-
-    def write(self, folder: Path) -> None:
-        for name, one in self.items():
-            one.save(self.folder_of(folder, name), format="model2vec", dtype=one.record["dtype"])
-
-    def draw(self, folder: Path, figures: Path) -> None:
-        """The loss curves of methods that train and know how far they had come at each loss."""
-        from limbeck.reporting.training import draw_training
-
-        for name, one in self.items():
-            if {"progress", "loss", "epoch"} <= one.losses.keys():
-                place = self.folder_of(folder, name) / figures.name
-                draw_training(one.losses, place, name=f"{one.method}, {one.record['teacher']['name']}")
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.distillation.distilled import DistilledVectors
-
-        if "results" in record:
-            return cls(record, {str(name): DistilledVectors.load(folder / name) for name in record["results"]})
-        only = DistilledVectors.load(folder)
-        return cls(only.record, {str(record.get("result", only.method)): only})
 
 
 @overload

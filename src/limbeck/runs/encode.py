@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
 from limbeck.errors import InputError
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.settings import (
     ModelSettings,
@@ -48,10 +49,78 @@ class EncodeSettings(Settings, group="vectors"):
     )
 
 
+@dataclass(frozen=True, eq=False)
+class EncodeResult(RunResult, os.PathLike[str]):
+    """Saved vectors: `result.vectors` opens them. It is a path, too, wherever cached vectors are taken.
+
+    record  vectors.json: the encoder, its layers, the text, the files
+    folder  where they are
+    """
+
+    has_record = False  # vectors.json describes them
+
+    folder: Path = field(compare=False)
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return str(self.record["encoder_name"])
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(self.record["layers"])
+
+    @property
+    def dim(self) -> int:
+        return int(self.record["dim"])
+
+    @property
+    def n(self) -> int:
+        """Occurrences that have a vector."""
+        return int(self.record["words_total"])
+
+    @property
+    def vectors(self) -> OccurrenceVectors:
+        """The vectors, of which nothing large is read yet."""
+        from limbeck.vectors import OccurrenceVectors
+
+        return OccurrenceVectors.load(self.folder)
+
+    def title(self) -> str:
+        return f"{self.name}: {self.n:,} occurrences, {len(self.layers)} layers of {self.dim} dimensions"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row per file."""
+        files = self.record["shards"]
+        return {"file": [one["file"] for one in files], "occurrences": [one["rows"] for one in files]}
+
+    def write(self, folder: Path) -> None:
+        """Copy the vectors; where a run writes them itself, shard by shard, they are there."""
+        from limbeck.places import MARK
+        from limbeck.remote import brought
+        from limbeck.vectors.writer import DESCRIPTION
+
+        if not (folder / DESCRIPTION).is_file():
+            with brought(self.folder) as there:
+                shutil.copytree(there, folder, ignore=shutil.ignore_patterns(MARK), dirs_exist_ok=True)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        from limbeck.vectors.arrays import read_json
+        from limbeck.vectors.writer import DESCRIPTION
+
+        folder = Path(folder).expanduser()
+        return cls(read_json(folder / DESCRIPTION), {}, folder)
+
+
 @dataclass(kw_only=True)
-class EncodeRun(SharedRun["EncodeResult"]):
+class EncodeRun(SharedRun[EncodeResult]):
     """Encode a text once and save every vector; --vectors then replaces model and text."""
 
+    result = EncodeResult
     command: ClassVar[str] = "encode"
     summary: ClassVar[str] = "save the vectors of every word of a text"
     details: ClassVar[str] = """\
@@ -269,67 +338,6 @@ def shard_size(source: Source) -> int:
     return max(1, min(SHARD_UNITS["cpu"], SHARD_BYTES // (4 * len(source.layers) * source.dim)))
 
 
-@dataclass(frozen=True)
-class EncodeResult(RunResult, os.PathLike[str]):
-    """Saved vectors: `result.vectors` opens them. It is a path, too, wherever cached vectors are taken.
-
-    folder  where they are
-    record  vectors.json: the encoder, its layers, the text, the files
-    """
-
-    has_record: ClassVar[bool] = False  # vectors.json describes them
-
-    folder: Path
-    record: Mapping[str, Any]
-
-    def __fspath__(self) -> str:
-        return str(self.folder)
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return str(self.record["encoder_name"])
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        return tuple(self.record["layers"])
-
-    @property
-    def dim(self) -> int:
-        return int(self.record["dim"])
-
-    @property
-    def n(self) -> int:
-        """Occurrences that have a vector."""
-        return int(self.record["words_total"])
-
-    @property
-    def vectors(self) -> OccurrenceVectors:
-        """The vectors, of which nothing large is read yet."""
-        from limbeck.vectors import OccurrenceVectors
-
-        return OccurrenceVectors.load(self.folder)
-
-    def title(self) -> str:
-        return f"{self.name}: {self.n:,} occurrences, {len(self.layers)} layers of {self.dim} dimensions"
-
-    def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row per file."""
-        files = self.record["shards"]
-        return {"file": [one["file"] for one in files], "occurrences": [one["rows"] for one in files]}
-
-    def write(self, folder: Path) -> None:
-        """The run has written its shards as they were complete."""
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        from limbeck.vectors.arrays import read_json
-        from limbeck.vectors.writer import DESCRIPTION
-
-        folder = Path(folder).expanduser()
-        return cls(folder, read_json(folder / DESCRIPTION))
-
-
 def encode(model: Any, corpus: Any, *, out: str | Path, progress: bool = False, **keywords: Any) -> EncodeResult:
     """Save the vectors of every occurrence in a folder, to be used in the place of model and text.
 
@@ -340,6 +348,4 @@ def encode(model: Any, corpus: Any, *, out: str | Path, progress: bool = False, 
     All other keywords are the options of `limbeck encode`, by the same names. Duplicate texts are encoded too: whether
     they count is decided when the vectors are used.
     """
-    from limbeck.runs.execution.execute import execute
-
-    return execute(EncodeRun.of({"model": model, "corpus": corpus, "out": out, **keywords}), progress=progress)[0]
+    return EncodeRun.results(progress, model=model, corpus=corpus, out=out, **keywords)[0]

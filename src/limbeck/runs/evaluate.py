@@ -6,14 +6,12 @@ needs none of it.
 
 from __future__ import annotations
 
-import json
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.encoders.settings import LoadingSettings
@@ -37,7 +35,7 @@ from limbeck.evaluation.settings import (
     WordPresetSettings,
     task_names,
 )
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import OptionalOutputSettings
 from limbeck.runs.repairing.naming import REPAIR_NAMES
@@ -49,24 +47,10 @@ if TYPE_CHECKING:
     from limbeck.evaluation.targets import Target
     from limbeck.evaluation.task import Pairs
     from limbeck.evaluation.tuning import Tuning
-    from limbeck.runs.evaluating.compute import Evaluated
+    from limbeck.reporting.figures import Makers
     from limbeck.runs.execution.context import RunContext
-    from limbeck.runs.execution.folders import RunFolder
     from limbeck.tables import Columns
 
-#: table -> its file; each is there where there is something for it
-FILES = {
-    "scores": "scores.csv",
-    "classify": "classify.csv",
-    "epochs": "epochs.csv",
-    "comparisons": "comparisons.csv",
-    "items": "items.parquet",
-    "tuning": "tuning.csv",
-}
-#: of CSV tables; all others hold numbers
-TEXT_COLUMNS = frozenset(
-    "task target other subset metric aggregation setting settings method layer split test dropped note".split()
-)
 #: of the table of a result
 COLUMNS = ("task", "target", "metric", "value", "low", "high", "n", "coverage", "word_coverage")
 BASELINE = "baseline"  #: in classify.csv the vectors as they are
@@ -100,10 +84,89 @@ class TargetSettings(Settings, group="targets and tasks"):
     )
 
 
+@dataclass(frozen=True, eq=False)
+class EvaluateResult(RunResult):
+    """The scores of an evaluation: as a table, a row for each task and target.
+
+    record   run.json: targets, tasks, options, notes, versions
+    tables   the files of its folder, those that there is something for: scores (every metric, aggregation and subset),
+             classify, epochs, comparisons, items and tuning
+    scored   of each task its kind and the score of each target, with all that it was made of; empty when loaded
+    tuned    how repairs were tuned, by target and layer; empty when loaded
+    """
+
+    files: ClassVar[Mapping[str, str]] = {
+        "scores": "scores.csv",
+        "classify": "classify.csv",
+        "epochs": "epochs.csv",
+        "comparisons": "comparisons.csv",
+        "items": "items.parquet",
+        "tuning": "tuning.csv",
+    }
+    text = tuple(
+        "task target other subset metric aggregation setting settings method layer split test dropped note".split()
+    )
+
+    scored: Scores = field(default_factory=list, repr=False, compare=False)
+    tuned: Sequence[Tuning] = field(default=(), repr=False, compare=False)
+
+    @property
+    def scores(self) -> Mapping[str, Sequence[Any]]:
+        """A row for each task and target: the score that was asked for, with its interval and coverage."""
+        return self.columns()
+
+    @property
+    def comparisons(self) -> Columns:
+        """Which targets differ on which tasks."""
+        return self.tables.get("comparisons", {})
+
+    @property
+    def items(self) -> Columns:
+        """How every item of every task came out."""
+        return self.tables.get("items", {})
+
+    @property
+    def tuning(self) -> Columns:
+        """The score of every number of clusters and components."""
+        return self.tables.get("tuning", {})
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be known of the targets, tasks and scores."""
+        return [*self.record["target_notes"], *self.record["notes"]]
+
+    def title(self) -> str:
+        return ", ".join(target["name"] for target in self.record["targets"])
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        from limbeck.tables import columns_of, rows_of
+
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in rows_of(self.tables.get("scores", {})):  # the first of each task and target is the one asked for
+            found.setdefault((row["task"], row["target"]), {name: row[name] for name in COLUMNS})
+        for row in rows_of(self.tables.get("classify", {})):
+            repair = BASELINE if row["setting"] == f"{BASELINE}, repaired" else row["setting"]  # one of that name
+            target = row["target"] if row["setting"] == BASELINE else f"{row['target']} + {repair}"
+            examples = row["trained"] + row["held_out"] + row["n"]
+            dropped = sum(int(part.rpartition(": ")[2]) for part in row["dropped"].split("; ") if part)
+            coverage = 1 - dropped / examples if math.isnan(row["word_coverage"]) else row["word_coverage"]
+            own = {**row, "target": target, "coverage": coverage}
+            found[row["task"], target] = {name: own[name] for name in COLUMNS}
+        return columns_of(list(found.values()))
+
+    def figures(self, folder: Path) -> Makers:
+        from limbeck.reporting.epochs import epoch_figures
+        from limbeck.reporting.tuning import tuning_figures
+
+        found = epoch_figures(self.tables["epochs"]) if "epochs" in self.tables else {}
+        return {**found, **(tuning_figures(self.tables["tuning"]) if "tuning" in self.tables else {})}
+
+
 @dataclass(kw_only=True)
-class EvaluateRun(Run["EvaluateResult"]):
+class EvaluateRun(Run[EvaluateResult]):
     """Score models and vector files on word and sentence similarity, side by side, with intervals."""
 
+    result = EvaluateResult
     command: ClassVar[str] = "evaluate"
     summary: ClassVar[str] = "score models and vector files on word and sentence similarity"
     details: ClassVar[str] = f"""\
@@ -277,120 +340,18 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
         self.opened: list[Target] = open_targets(self)
 
     def compute(self, context: RunContext) -> EvaluateResult:
-        from limbeck.runs.evaluating.compute import evaluate_targets
+        from limbeck.runs.evaluating.compute import evaluate_targets, notes_of, tables_of
 
-        began = time.monotonic()
-        evaluated = evaluate_targets(self, self.opened, context)
-        return EvaluateResult.of(evaluated, self, seconds=time.monotonic() - began)
-
-    def check_complete(self, folder: RunFolder) -> None:
-        """Nothing is ever resumed."""
-
-    def load(self, folder: Path) -> EvaluateResult:
-        return EvaluateResult.load(folder)
-
-
-@dataclass(frozen=True)
-class EvaluateResult(RunResult):
-    """The scores of an evaluation: as a table, a row for each task and target.
-
-    record   run.json: targets, tasks, options, notes, versions
-    tables   the files of its folder, those that there is something for: scores (every metric, aggregation and subset),
-             classify, epochs, comparisons, items and tuning
-    scored   of each task its kind and the score of each target, with all that it was made of; empty when loaded
-    tuned    how repairs were tuned, by target and layer; empty when loaded
-    """
-
-    record: Mapping[str, Any]
-    tables: Mapping[str, Columns] = field(repr=False)
-    scored: Scores = field(default_factory=list, repr=False, compare=False)
-    tuned: Sequence[Tuning] = field(default=(), repr=False, compare=False)
-
-    @classmethod
-    def of(cls, evaluated: Evaluated, run: EvaluateRun, *, seconds: float) -> Self:
-        """The result of a run."""
-        from limbeck.runs.evaluating.compute import notes_of, tables_of
-        from limbeck.runs.execution.record import record_of
-
+        found = evaluate_targets(self, self.opened, context)
         facts = {
-            "targets": [target.describe() for target in run.opened],
-            "tasks": [{"name": t.name, "kind": suite.group, "citation": t.citation} for suite, t in run.found],
-            "notes": notes_of(evaluated.scores),
-            "target_notes": list(evaluated.notes),
+            "targets": [target.describe() for target in self.opened],
+            "tasks": [{"name": t.name, "kind": suite.group, "citation": t.citation} for suite, t in self.found],
+            "notes": notes_of(found.scores),
+            "target_notes": list(found.notes),
         }
-        record = record_of(run.command, facts, options=run.options(), seconds=seconds)
-        plain = json.loads(json.dumps(record, default=str))  # as a folder gives it back
-        tables = tables_of(evaluated)
-        there = {name: tables[name] for name in FILES if name in tables}
-        return cls(plain, there, evaluated.scores, evaluated.tuned)
-
-    @property
-    def scores(self) -> Mapping[str, Sequence[Any]]:
-        """A row for each task and target: the score that was asked for, with its interval and coverage."""
-        return self.columns()
-
-    @property
-    def comparisons(self) -> Columns:
-        """Which targets differ on which tasks."""
-        return self.tables.get("comparisons", {})
-
-    @property
-    def items(self) -> Columns:
-        """How every item of every task came out."""
-        return self.tables.get("items", {})
-
-    @property
-    def tuning(self) -> Columns:
-        """The score of every number of clusters and components."""
-        return self.tables.get("tuning", {})
-
-    @property
-    def notes(self) -> list[str]:
-        """What must be known of the targets, tasks and scores."""
-        return [*self.record["target_notes"], *self.record["notes"]]
-
-    def title(self) -> str:
-        return ", ".join(target["name"] for target in self.record["targets"])
-
-    def columns(self) -> Mapping[str, Sequence[Any]]:
-        from limbeck.tables import columns_of, rows_of
-
-        found: dict[tuple[str, str], dict[str, Any]] = {}
-        for row in rows_of(self.tables.get("scores", {})):  # the first of each task and target is the one asked for
-            found.setdefault((row["task"], row["target"]), {name: row[name] for name in COLUMNS})
-        for row in rows_of(self.tables.get("classify", {})):
-            repair = BASELINE if row["setting"] == f"{BASELINE}, repaired" else row["setting"]  # one of that name
-            target = row["target"] if row["setting"] == BASELINE else f"{row['target']} + {repair}"
-            examples = row["trained"] + row["held_out"] + row["n"]
-            dropped = sum(int(part.rpartition(": ")[2]) for part in row["dropped"].split("; ") if part)
-            coverage = 1 - dropped / examples if math.isnan(row["word_coverage"]) else row["word_coverage"]
-            own = {**row, "target": target, "coverage": coverage}
-            found[row["task"], target] = {name: own[name] for name in COLUMNS}
-        return columns_of(list(found.values()))
-
-    def write(self, folder: Path) -> None:
-        from limbeck.tables import write_csv, write_parquet
-
-        for name, columns in self.tables.items():
-            (write_csv if FILES[name].endswith(".csv") else write_parquet)(folder / FILES[name], columns)
-
-    def draw(self, folder: Path, figures: Path) -> None:
-        from limbeck.reporting.epochs import draw_epochs
-        from limbeck.reporting.tuning import draw_tuning
-
-        if "epochs" in self.tables:
-            draw_epochs(self.tables["epochs"], figures)
-        if "tuning" in self.tables:
-            draw_tuning(self.tables["tuning"], figures)
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.tables import read_table
-
-        there = {name: folder / file for name, file in FILES.items() if (folder / file).is_file()}
-        return cls(
-            record, {name: read_table(path, text=TEXT_COLUMNS, missing=math.nan) for name, path in there.items()}
-        )
+        tables = tables_of(found)
+        there = {name: tables[name] for name in EvaluateResult.files if name in tables}
+        return EvaluateResult(self.record(facts, context), there, found.scores, found.tuned)
 
 
 def evaluate(
@@ -412,8 +373,5 @@ def evaluate(
     All other keywords are the options of `limbeck evaluate`, by the same names; with `out` there is also a folder of
     tables, figures and a report. One score of data of one's own is `limbeck.evaluation.evaluate`.
     """
-    from limbeck.runs.execution.execute import execute
-
     several = tuple(targets) if isinstance(targets, list) else (targets,)  # a tuple is a model with its tokenizer
-    run = EvaluateRun.of({"targets": several, "tasks": tasks, "data": data, **keywords})
-    return execute(run, progress=progress)[0]
+    return EvaluateRun.results(progress, targets=several, tasks=tasks, data=data, **keywords)[0]

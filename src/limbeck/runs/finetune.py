@@ -5,17 +5,16 @@ What computes stands in `limbeck.probing.finetuning`, and is imported when a run
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from limbeck.encoders.settings import DeviceSettings
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import UsageError
 from limbeck.probing.finetuning.settings import Column, FinetuneSettings, known_tasks
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import ModelSettings, OutputSettings
 from limbeck.settings import Settings, option, options_of
@@ -26,14 +25,10 @@ if TYPE_CHECKING:
     from limbeck.probing.finetuning.data import TaskData
     from limbeck.probing.finetuning.fitting import Finetuned
     from limbeck.probing.finetuning.head import Head
+    from limbeck.reporting.figures import Makers
     from limbeck.runs.execution.context import RunContext
-    from limbeck.runs.execution.folders import RunFolder
     from limbeck.sketch import Curves
     from limbeck.tables import Columns
-
-#: tables of a folder; attention is there where it was compared
-TABLES = ("steps", "dev", "classes", "attention")
-TEXT_COLUMNS = ("part", "class", "layer")  #: of tables; all others hold numbers
 
 
 @dataclass(frozen=True)
@@ -61,10 +56,93 @@ class TaskSettings(Settings, group="task"):
     column: Column = option("upos", help="what pos learns: upos (default), xpos or deprel")
 
 
+@dataclass(frozen=True, eq=False)
+class FinetuneResult(RunResult):
+    """A fine-tuned model and what is known of it.
+
+    record      run.json: the parent, settings as they were used, scores of the step that was kept, versions
+    tables      dev (scores on the development set), steps (the loss), classes (scores by class), and attention (how
+                alike it is before and after) where that was compared
+    classifier  the linear layer on top of the model
+    """
+
+    files: ClassVar[Mapping[str, str]] = {name: f"{name}.csv" for name in ("dev", "steps", "classes", "attention")}
+    text = ("part", "class", "layer")
+
+    classifier: Head = field(repr=False, compare=False)
+    _parts: Parts | Path = field(repr=False, compare=False)  # in memory, or where it lies
+
+    @property
+    def name(self) -> str:
+        return str(self.record["name"])
+
+    @property
+    def scores(self) -> Mapping[str, Mapping[str, float]]:
+        """Part -> scores of the step that was kept."""
+        found: Mapping[str, Mapping[str, float]] = self.record["scores"]
+        return found
+
+    @property
+    def best_step(self) -> int:
+        """The step that was kept."""
+        return int(self.record["best_step"])
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the model's weights."""
+        return str(self.record["model_fingerprint"])
+
+    @cached_property
+    def parts(self) -> Parts:
+        """Model and tokenizer; `limbeck.load_encoder` takes both as (model, tokenizer)."""
+        from limbeck.encoders.loading import load_parts
+
+        return load_parts(self._parts) if isinstance(self._parts, Path) else self._parts
+
+    def title(self) -> str:
+        return f"{self.name}: step {self.best_step} of {len(self.tables['steps']['step'])}"
+
+    def curves(self) -> Curves:
+        """Scores on the development set by step."""
+        from limbeck.sketch import Curves
+
+        dev, metric = self.tables["dev"], self.record["settings"]["metric"]
+        lines = {metric: list(dev[metric])} if len(dev["step"]) > 1 else {}
+        return Curves([str(step) for step in dev["step"]], lines, up=f"{metric} of {self.name}")
+
+    def write(self, folder: Path) -> None:
+        from limbeck.encoders.loading import quiet
+
+        super().write(folder)
+        with quiet(bars=False):
+            self.parts.model.save_pretrained(folder)
+            self.parts.tokenizer.save_pretrained(folder)
+        self.classifier.save(folder)
+
+    def figures(self, folder: Path) -> Makers:
+        from limbeck.reporting.finetuning import attention_figure, finetuning_figure
+
+        about = {"name": self.name, "metric": self.record["settings"]["metric"], "best": self.best_step}
+        found: dict[str, Any] = {
+            "training": partial(finetuning_figure, self.tables["steps"], self.tables["dev"], **about)
+        }
+        if attention := self.tables.get("attention"):
+            title = f"{self.record['task']}, {attention['texts'][0]} texts"
+            found["attention"] = partial(attention_figure, {title: attention}, about=f"{self.name}.")
+        return found
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.probing.finetuning.head import load_head
+
+        return cls(record, cls.read_tables(folder), load_head(folder), folder)
+
+
 @dataclass(kw_only=True)
-class FinetuneRun(Run["FinetuneResult"]):
+class FinetuneRun(Run[FinetuneResult]):
     """Fine-tune a model on a task of words or of texts, as Zhao et al. (2020) did."""
 
+    result = FinetuneResult
     command: ClassVar[str] = "finetune"
     summary: ClassVar[str] = "train a model on a task and keep it as a model of its own"
     details: ClassVar[str] = """\
@@ -147,54 +225,15 @@ limbeck measure --model models/sst2 --corpus sample --out runs/sst2
             state=context.checkpoint,
             progress=context.progress,
         )
-        model = self.models.model
-        source = str(model) if isinstance(model, str | Path) else self.parts.name
-        return FinetuneResult.of(found, source=source, options=self.options())
+        return self.made(found, context)
 
-    def check_complete(self, folder: RunFolder) -> None:
-        from limbeck.encoders.huggingface import HuggingFaceEncoder
-        from limbeck.record import read_record
-
-        record = read_record(folder.target / "run.json")
-        encoder = HuggingFaceEncoder(self.parts.model, self.parts.tokenizer, name=self.parts.name, device="cpu")
-        names = {one.name for kind in (FinetuneSettings, TaskSettings) for one in options_of(kind)}
-        options = {name: value for name, value in record.get("options", {}).items() if name in names}
-        there = (record.get("task"), record.get("parent", {}).get("model_fingerprint"), options)
-        own = {name: value for name, value in self.options().items() if name in names}
-        if there != (self.data.name, encoder.model_fingerprint, own):
-            raise InputError(
-                f"{folder.target}: holds a finished run of another command, model, task or settings: "
-                "--existing=replace, or another --out.",
-                code="other_run",
-                parameter="out",
-            )
-
-    def load(self, folder: Path) -> FinetuneResult:
-        return FinetuneResult.load(folder)
-
-
-@dataclass(frozen=True)
-class FinetuneResult(RunResult):
-    """A fine-tuned model and what is known of it.
-
-    record      run.json: the parent, settings as they were used, scores of the step that was kept, versions
-    tables      steps (the loss), dev (scores on the development set), classes (scores by class), and attention (how
-                alike it is before and after) where that was compared
-    classifier  the linear layer on top of the model
-    """
-
-    record: Mapping[str, Any]
-    tables: Mapping[str, Columns] = field(repr=False)
-    classifier: Head = field(repr=False, compare=False)
-    _parts: Parts | Path = field(repr=False, compare=False)  # in memory, or where it lies
-
-    @classmethod
-    def of(cls, found: Finetuned, *, source: str, options: Mapping[str, Any]) -> Self:
-        """The result of a fine-tuning; `source` is how the model was named."""
+    def made(self, found: Finetuned, context: RunContext) -> FinetuneResult:
+        """The result of a fine-tuning."""
         from limbeck.probing.finetuning.head import Head
-        from limbeck.runs.execution.record import record_of
 
-        data, layer = found.data, found.network.head
+        data, layer, model = found.data, found.network.head, self.models.model
+        self.parent = found.parent  # a model in memory has been changed in place
+        source = str(model) if isinstance(model, str | Path) else found.parts.name
         facts = {
             "name": f"{found.parts.name} fine-tuned on {data.name}",
             "task": data.name,
@@ -209,89 +248,27 @@ class FinetuneResult(RunResult):
             "best_step": found.best_step,
             "scores": {part: scores.values for part, scores in found.scores.items()},
             "majority": dict(found.majority),
+            "identity": self.identity(),
         }
-        tables: dict[str, Columns] = {"steps": found.curves.steps, "dev": found.curves.dev, "classes": _classes(found)}
+        tables: dict[str, Columns] = {"dev": found.curves.dev, "steps": found.curves.steps, "classes": _classes(found)}
         if found.attention is not None:
             tables["attention"] = found.attention.table()
         weight, bias = (part.detach().cpu().numpy() for part in (layer.weight, layer.bias))
-        record = record_of("finetune", facts, options=options, seconds=found.seconds)
-        return cls(record, tables, Head(weight, bias, data.classes, found.how["vector"]), found.parts)
+        head = Head(weight, bias, data.classes, found.how["vector"])
+        return FinetuneResult(self.record(facts, context), tables, head, found.parts)
 
-    @property
-    def name(self) -> str:
-        return str(self.record["name"])
-
-    @property
-    def scores(self) -> Mapping[str, Mapping[str, float]]:
-        """Part -> scores of the step that was kept."""
-        found: Mapping[str, Mapping[str, float]] = self.record["scores"]
-        return found
-
-    @property
-    def best_step(self) -> int:
-        """The step that was kept."""
-        return int(self.record["best_step"])
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes with the model's weights."""
-        return str(self.record["model_fingerprint"])
+    def identity(self) -> Any:
+        names = {one.name for kind in (FinetuneSettings, TaskSettings) for one in options_of(kind)}
+        options = {name: value for name, value in self.options().items() if name in names}
+        return {"task": self.data.name, "parent": self.parent, "options": options}
 
     @cached_property
-    def parts(self) -> Parts:
-        """Model and tokenizer; `limbeck.load_encoder` takes both as (model, tokenizer)."""
-        from limbeck.encoders.loading import load_parts
+    def parent(self) -> str:
+        """Changes with the weights of the model that is trained; asked for before it is."""
+        from limbeck.encoders.huggingface import HuggingFaceEncoder
 
-        return load_parts(self._parts) if isinstance(self._parts, Path) else self._parts
-
-    def title(self) -> str:
-        return f"{self.name}: step {self.best_step} of {len(self.tables['steps']['step'])}"
-
-    def columns(self) -> Columns:
-        """Scores on the development set, as dev.csv has them."""
-        return self.tables["dev"]
-
-    def curves(self) -> Curves:
-        """Scores on the development set by step."""
-        from limbeck.sketch import Curves
-
-        dev, metric = self.tables["dev"], self.record["settings"]["metric"]
-        lines = {metric: list(dev[metric])} if len(dev["step"]) > 1 else {}
-        return Curves([str(step) for step in dev["step"]], lines, up=f"{metric} of {self.name}")
-
-    def write(self, folder: Path) -> None:
-        from limbeck.encoders.loading import quiet
-        from limbeck.tables import write_csv
-
-        with quiet(bars=False):
-            self.parts.model.save_pretrained(folder)
-            self.parts.tokenizer.save_pretrained(folder)
-        self.classifier.save(folder)
-        for name, columns in self.tables.items():
-            write_csv(folder / f"{name}.csv", columns)
-
-    def draw(self, folder: Path, figures: Path) -> None:
-        from limbeck.reporting.finetuning import draw_attention, draw_finetuning
-
-        metric = self.record["settings"]["metric"]
-        steps, dev = self.tables["steps"], self.tables["dev"]
-        draw_finetuning(steps, dev, figures, name=self.name, metric=metric, best=self.best_step)
-        if attention := self.tables.get("attention"):
-            title = f"{self.record['task']}, {attention['texts'][0]} texts"
-            draw_attention({title: attention}, figures, about=f"{self.name}.")
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.probing.finetuning.head import load_head
-        from limbeck.tables import read_table
-
-        files = {name: folder / f"{name}.csv" for name in TABLES}
-        tables = {
-            name: read_table(file, text=TEXT_COLUMNS, missing=math.nan)
-            for name, file in files.items()
-            if file.is_file()
-        }
-        return cls(record, tables, load_head(folder), folder)
+        encoder = HuggingFaceEncoder(self.parts.model, self.parts.tokenizer, name=self.parts.name, device="cpu")
+        return encoder.model_fingerprint
 
 
 def _classes(found: Finetuned) -> dict[str, list[Any]]:
@@ -315,7 +292,4 @@ def finetune(
 
     All other keywords are the options of `limbeck finetune`, by the same names.
     """
-    from limbeck.runs.execution.execute import execute
-
-    run = FinetuneRun.of({"model": model, "task": task, "data": data, **keywords})
-    return execute(run, progress=progress)[0]
+    return FinetuneRun.results(progress, model=model, task=task, data=data, **keywords)[0]

@@ -6,15 +6,15 @@ What computes stands in `limbeck.runs.measuring`, and is imported when a run doe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, overload
 
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
 from limbeck.errors import UsageError
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.settings import (
     ModelsSettings,
@@ -29,13 +29,13 @@ from limbeck.runs.execution.settings import (
 from limbeck.runs.measuring.presets import PRESETS, Preset
 from limbeck.settings import Settings, option
 from limbeck.stream.settings import BatchSettings, EngineSettings
+from limbeck.tables import LazyTables
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from limbeck.accumulators import Accumulator
     from limbeck.corpus import Corpus
     from limbeck.measures.result import Result, WordResult
+    from limbeck.reporting.figures import Makers
     from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.parts import Division
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from limbeck.runs.measuring.tables import Described
     from limbeck.sketch import Curves
     from limbeck.stream import Choice, Passed, Plan, TextSource
-    from limbeck.tables import Columns
+
+
+DRAWN = ("layers", "frequency", "spectra", "dimensions")  #: tables that figures are made of
 
 
 @dataclass(frozen=True)
@@ -156,10 +158,114 @@ class MeasuredPass:
         save_whole(self.state, self.identity(), self.index, made, dropped)
 
 
+@dataclass(frozen=True, eq=False)
+class MeasureResult(RunResult):
+    """Every number of a measuring run: `result["self_similarity"].value` is an array over `result.layers`.
+
+    record    run.json: settings, model, text, counts, versions
+    tables    the files of its folder: layers, words, frequency, spectra, dimensions, and where occurrences were laid
+              out also sample, neighbors and clouds
+    """
+
+    files: ClassVar[Mapping[str, str]] = {
+        "layers": "layers.csv",
+        "words": "words.parquet",
+        "frequency": "frequency.csv",
+        "spectra": "spectra.parquet",
+        "dimensions": "dimensions.parquet",
+        "sample": "sample.parquet",
+        "neighbors": "neighbors.parquet",
+        "clouds": "clouds.parquet",
+    }
+    text = ("layer", "measure", "note")
+    figure = "self_similarity"
+
+    @classmethod
+    def of(
+        cls,
+        measured: Measured,
+        passed: Passed,
+        source: Described,
+        settings: MeasureSettings,
+        *,
+        texts: Corpus | Mapping[int, str] | None = None,
+        options: Mapping[str, Any],
+        facts: Mapping[str, Any],
+    ) -> Self:
+        """The result of a pass. `texts` has the sentences of its sample, if they are to be in its folder."""
+        from limbeck.runs.measuring.tables import occurrence_tables, record_for, tables_of
+
+        record = record_for(measured, source, settings, passed, options=options)
+        later = partial(occurrence_tables, measured, passed.accumulators, texts)
+        return cls({**record, **facts}, LazyTables(tables_of(measured), later))
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return str(self.record["name"])
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(str(layer) for layer in self.record["layers"])
+
+    @property
+    def n(self) -> int:
+        """Occurrences that were measured."""
+        return int(self.record["counts"]["measured_occurrences"])
+
+    @cached_property
+    def measures(self) -> dict[str, Result]:
+        """Every measure by its name, in the order of the table."""
+        from limbeck.runs.measuring.tables import measures_in
+
+        return measures_in(self.layers, self.tables["layers"], self.tables["words"])
+
+    def __getitem__(self, measure: str) -> Result:
+        return self.measures[measure]
+
+    def words(self, measure: str = "self_similarity") -> WordResult:
+        """A measure of words: `result.words("mev")["bank"]`."""
+        from limbeck.measures.result import WordResult
+
+        result = self.measures[measure]
+        if not isinstance(result, WordResult):
+            raise KeyError(f"{measure} is not a measure of words")
+        return result
+
+    def extremes(self, count: int = 10, *, measure: str = "self_similarity") -> tuple[list[str], list[str]]:
+        """The most and the least contextual words: lowest and highest self-similarity, averaged over all layers."""
+        return self.words(measure).extremes(count)
+
+    def title(self) -> str:
+        return f"{self.name}: {self.n:,} occurrences"
+
+    def curves(self) -> Curves:
+        """The measures of contextuality by layer."""
+        from limbeck.sketch import Curves
+
+        similarity, matched = self["self_similarity"], self["intra_sentence_similarity_matched"]
+        lines = {
+            "anisotropy": self["anisotropy"].value,
+            "self-similarity": similarity.value,
+            "… less anisotropy": similarity.adjusted,
+            "sentence, matched": matched.adjusted,
+        }
+        return Curves(self.layers, lines, up=f"contextuality of {self.name}")
+
+    def write_drawn(self, folder: Path) -> None:
+        self.write_tables(folder, {name: self.tables[name] for name in DRAWN})
+
+    def figures(self, folder: Path) -> Makers:
+        from limbeck.reporting import run_figures
+
+        return run_figures([folder])
+
+
 @dataclass(kw_only=True)
-class MeasureRun(MeasuredPass, SharedRun[Any]):
+class MeasureRun(MeasuredPass, SharedRun[MeasureResult]):
     """Measure every layer of a model on a text, exactly and in one pass."""
 
+    result = MeasureResult
     command: ClassVar[str] = "measure"
     summary: ClassVar[str] = "measure every layer of a model on a text"
     details: ClassVar[str] = """\
@@ -280,15 +386,12 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
 
         check_same(folder.state, self.source, self.measures, self.division)
 
-    def load(self, folder: Path) -> MeasureResult:
-        return MeasureResult.load(folder)
-
     def join(self, results: Sequence[Any], folders: Sequence[Path]) -> None:
         """Figures and a report with all models."""
         from contextlib import ExitStack
 
         from limbeck.remote import brought, put_at
-        from limbeck.reporting import draw, report
+        from limbeck.reporting import draw, report, run_figures
 
         out = self.output.out
         assert out is not None
@@ -296,122 +399,8 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
             place = stack.enter_context(put_at(out))
             runs = [stack.enter_context(brought(folder)) for folder in folders]
             if self.output.figures:
-                draw(runs, place / "figures")
+                draw(run_figures(runs), place / "figures")
             report(*runs, out=place / "report.html", existing="replace")
-
-
-@dataclass(frozen=True)
-class MeasureResult(RunResult):
-    """Every number of a measuring run: `result["self_similarity"].value` is an array over `result.layers`.
-
-    record    run.json: settings, model, text, counts, versions
-    tables    the files of its folder: layers, words, frequency, spectra, dimensions, and where occurrences were laid
-              out also sample, neighbors and clouds
-    """
-
-    record: Mapping[str, Any]
-    tables: Mapping[str, Columns] = field(repr=False)
-    _later: Any = field(default=None, repr=False, compare=False)  # what makes the tables of occurrences, when asked for
-
-    @classmethod
-    def of(
-        cls,
-        measured: Measured,
-        passed: Passed,
-        source: Described,
-        settings: MeasureSettings,
-        *,
-        texts: Corpus | Mapping[int, str] | None = None,
-        options: Mapping[str, Any],
-        facts: Mapping[str, Any],
-    ) -> Self:
-        """The result of a pass. `texts` has the sentences of its sample, if they are to be in its folder."""
-        from limbeck.runs.measuring.tables import occurrence_tables, record_for, tables_of
-
-        record = record_for(measured, source, settings, passed, options=options)
-        return cls(
-            {**record, **facts}, tables_of(measured), lambda: occurrence_tables(measured, passed.accumulators, texts)
-        )
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return str(self.record["name"])
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        return tuple(str(layer) for layer in self.record["layers"])
-
-    @property
-    def n(self) -> int:
-        """Occurrences that were measured."""
-        return int(self.record["counts"]["measured_occurrences"])
-
-    @cached_property
-    def measures(self) -> dict[str, Result]:
-        """Every measure by its name, in the order of the table."""
-        from limbeck.runs.measuring.tables import measures_in
-
-        return measures_in(self.layers, self.tables["layers"], self.tables["words"])
-
-    def __getitem__(self, measure: str) -> Result:
-        return self.measures[measure]
-
-    def words(self, measure: str = "self_similarity") -> WordResult:
-        """A measure of words: `result.words("mev")["bank"]`."""
-        from limbeck.measures.result import WordResult
-
-        result = self.measures[measure]
-        if not isinstance(result, WordResult):
-            raise KeyError(f"{measure} is not a measure of words")
-        return result
-
-    def extremes(self, count: int = 10, *, measure: str = "self_similarity") -> tuple[list[str], list[str]]:
-        """The most and the least contextual words: lowest and highest self-similarity, averaged over all layers."""
-        return self.words(measure).extremes(count)
-
-    def title(self) -> str:
-        return f"{self.name}: {self.n:,} occurrences"
-
-    def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row per layer and measure, as layers.csv has it."""
-        return self.tables["layers"]
-
-    def curves(self) -> Curves:
-        """The measures of contextuality by layer."""
-        from limbeck.sketch import Curves
-
-        similarity, matched = self["self_similarity"], self["intra_sentence_similarity_matched"]
-        lines = {
-            "anisotropy": self["anisotropy"].value,
-            "self-similarity": similarity.value,
-            "… less anisotropy": similarity.adjusted,
-            "sentence, matched": matched.adjusted,
-        }
-        return Curves(self.layers, lines, up=f"contextuality of {self.name}")
-
-    def plot(self, figure: str = "self_similarity") -> Figure:
-        """One of the folder's figures: `limbeck.reporting.FIGURES` has their names."""
-        from limbeck.runs.measuring.tables import plotted
-
-        return plotted(self, figure)
-
-    def write(self, folder: Path) -> None:
-        from limbeck.runs.measuring.tables import write_tables
-
-        later = self._later() if self._later is not None else {}
-        write_tables(folder, {**self.tables, **later})
-
-    def draw(self, folder: Path, figures: Path) -> None:
-        from limbeck import reporting
-
-        reporting.draw([folder], figures)
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.runs.measuring.tables import read_tables
-
-        return cls(record, read_tables(folder))
 
 
 @overload
@@ -442,9 +431,7 @@ def measure(
     >>> float(result["self_similarity"].value[0])
     1.0
     """
-    from limbeck.runs.execution.execute import execute
-
     several = isinstance(model, list)  # a tuple is a model with its tokenizer
     models = None if model is None else tuple(model) if several else (model,)
-    results = execute(MeasureRun.of({"model": models, "corpus": corpus, **keywords}), progress=progress)
+    results = MeasureRun.results(progress, model=models, corpus=corpus, **keywords)
     return results if several else results[0]

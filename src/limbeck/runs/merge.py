@@ -34,7 +34,7 @@ class PartsSettings(Settings, group="runs"):
 
 
 @dataclass(kw_only=True)
-class MergeRun(Run[Any]):
+class MergeRun(Run[MeasureResult | EncodeResult]):
     """Merge runs of parts of a text, made anywhere, into the run that all of it would have given."""
 
     command: ClassVar[str] = "merge"
@@ -139,8 +139,4 @@ def merge(
 
     All other keywords are the options of `limbeck merge`, by the same names.
     """
-    from limbeck.runs.execution.execute import execute
-
-    run = MergeRun.of({"runs": runs, "out": out, **keywords})
-    result: MeasureResult | EncodeResult = execute(run, progress=progress)[0]
-    return result
+    return MergeRun.results(progress, runs=runs, out=out, **keywords)[0]

@@ -7,29 +7,30 @@ none of it.
 from __future__ import annotations
 
 import json
-import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from limbeck.corpus.settings import FileSettings
 from limbeck.encoders.layers import TABLE
 from limbeck.encoders.settings import LayerSettings, LoadingSettings
 from limbeck.errors import InputError, UsageError
+from limbeck.probing.names import TABLES
 from limbeck.probing.settings import LabelSettings, ProbeSettings
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.settings import ModelSettings, OutputSettings
 from limbeck.settings import option
 from limbeck.stream.settings import BatchSettings, EngineSettings
+from limbeck.tables import rows_of
 
 if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
     from limbeck.corpus import Corpus
     from limbeck.encoders.protocol import Encoder
+    from limbeck.reporting.figures import Makers
     from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.sharing import Reading
@@ -37,14 +38,9 @@ if TYPE_CHECKING:
     from limbeck.runs.probing.work import Probing
     from limbeck.sketch import Curves
     from limbeck.stream import Consumer, Plan
-    from limbeck.tables import Columns
     from limbeck.vectors import StaticVectors
 
 EVERY_LAYER = f"{TABLE},0--1"
-#: columns of text in the tables; all others hold numbers
-TEXT_COLUMNS = frozenset(
-    "space level probe context layer side class from to word now text pieces quarter".split()
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,10 +67,61 @@ class LabeledTextSettings(FileSettings, group="labeled words"):
         return self.data
 
 
+@dataclass(frozen=True, eq=False)
+class ProbeResult(RunResult):
+    """What was found for one model.
+
+    record  run.json: settings, and under "facts" what was read: words, combinations, contexts, and what was left out
+    tables  scores, classes, curves, data, and pieces, confidence, flips, flip_examples, selectivity,
+            description_length where they were asked for
+    """
+
+    files: ClassVar[Mapping[str, str]] = {name: f"{name}.csv" for name in TABLES}
+    text = tuple("space level probe context layer side class from to word now text pieces quarter".split())
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return str(self.record["model"])
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What was read, and what is to be known of it."""
+        found: Mapping[str, Any] = self.record["facts"]
+        return found
+
+    def title(self) -> str:
+        return f"{self.model}: how well classes are read off each layer"
+
+    def curves(self) -> Curves | None:
+        """Micro-F1 on the test words by layer, a line a space, of the whole context."""
+        from limbeck.probing.names import WHOLE
+        from limbeck.sketch import Curves
+
+        lines: dict[str, dict[str, float]] = {}
+        for row in self.rows("scores", side="test", context=WHOLE):
+            lines.setdefault(f"{row['space']}, {row['probe']}", {})[str(row["layer"])] = row["f1"]
+        lines = {name: line for name, line in lines.items() if len(line) > 1}  # one number is no line
+        places = list(dict.fromkeys(layer for line in lines.values() for layer in line))
+        drawn = {name: [line.get(layer, float("nan")) for layer in places] for name, line in lines.items()}
+        return Curves(places, drawn, up="micro-F1") if drawn else None
+
+    def rows(self, table: str, **cells: Any) -> list[dict[str, Any]]:
+        """A table row by row, those that have these cells."""
+        found = rows_of(self.tables[table])
+        return [row for row in found if all(row[name] == value for name, value in cells.items())]
+
+    def figures(self, folder: Path) -> Makers:
+        from limbeck.reporting.probes import probe_figures
+
+        return probe_figures(self.tables, model=self.model)
+
+
 @dataclass(kw_only=True)
-class ProbeRun(SharedRun["ProbeResult"]):
+class ProbeRun(SharedRun[ProbeResult]):
     """Train one probe per class at every layer, and say how well words are interpreted in context."""
 
+    result = ProbeResult
     command: ClassVar[str] = "probe"
     summary: ClassVar[str] = "ask how well classes of words are read off each layer"
     details: ClassVar[str] = """\
@@ -204,9 +251,7 @@ limbeck probe --model ./fine-tuned --data labelled.jsonl --probes runs/before --
 
     def compute(self, context: RunContext) -> ProbeResult:
         from limbeck.probing.features import features_of
-        from limbeck.runs.execution.record import record_of
 
-        began = time.monotonic()
         for line in self.work.describe():
             context.notify(line)
         state, kept = context.checkpoint, None
@@ -220,26 +265,9 @@ limbeck probe --model ./fine-tuned --data labelled.jsonl --probes runs/before --
             "model": self.work.encoder.name,
             "settings": self.asked(),
             "facts": self.work.facts(),
-            "tables": list(tables),
             "identity": self.identity(),
         }
-        seconds = time.monotonic() - began
-        return ProbeResult(record_of("probe", facts, options=self.options(), seconds=seconds), tables)
-
-    def check_complete(self, folder: RunFolder) -> None:
-        from limbeck.record import read_record
-
-        record = read_record(folder.target / "run.json")
-        if record.get("command") != "probe" or record.get("identity") != self.identity():
-            raise InputError(
-                f"{folder.target}: holds a finished run of another command, model, data or settings: "
-                "--existing=replace, or another --out.",
-                code="other_run",
-                parameter="out",
-            )
-
-    def load(self, folder: Path) -> ProbeResult:
-        return ProbeResult.load(folder)
+        return ProbeResult(self.record(facts, context), tables)
 
     # a pass that is shared: the vectors of labeled words of the text itself
 
@@ -312,76 +340,6 @@ def claim(state: Path, identity: Any) -> None:
     write_text(mark, json.dumps(identity))
 
 
-@dataclass(frozen=True)
-class ProbeResult(RunResult):
-    """What was found for one model.
-
-    record  run.json: settings, and under "facts" what was read: words, combinations, contexts, and what was left out
-    tables  scores, classes, curves, data, and pieces, confidence, flips, flip_examples, selectivity,
-            description_length where they were asked for
-    """
-
-    record: Mapping[str, Any]
-    tables: Mapping[str, Columns] = field(repr=False)
-
-    @property
-    def model(self) -> str:
-        """Its name."""
-        return str(self.record["model"])
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """What was read, and what is to be known of it."""
-        found: Mapping[str, Any] = self.record["facts"]
-        return found
-
-    def title(self) -> str:
-        return f"{self.model}: how well classes are read off each layer"
-
-    def columns(self) -> Columns:
-        """The table of scores; `.tables` has the others."""
-        return self.tables["scores"]
-
-    def curves(self) -> Curves | None:
-        """Micro-F1 on the test words by layer, a line a space, of the whole context."""
-        from limbeck.probing.names import WHOLE
-        from limbeck.sketch import Curves
-
-        lines: dict[str, dict[str, float]] = {}
-        for row in self.rows("scores", side="test", context=WHOLE):
-            lines.setdefault(f"{row['space']}, {row['probe']}", {})[str(row["layer"])] = row["f1"]
-        lines = {name: line for name, line in lines.items() if len(line) > 1}  # one number is no line
-        places = list(dict.fromkeys(layer for line in lines.values() for layer in line))
-        drawn = {name: [line.get(layer, float("nan")) for layer in places] for name, line in lines.items()}
-        return Curves(places, drawn, up="micro-F1") if drawn else None
-
-    def rows(self, table: str, **cells: Any) -> list[dict[str, Any]]:
-        """A table row by row, those that have these cells."""
-        columns = self.tables[table]
-        found = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        return [row for row in found if all(row[name] == value for name, value in cells.items())]
-
-    def write(self, folder: Path) -> None:
-        from limbeck.tables import write_csv
-
-        for name, columns in self.tables.items():
-            write_csv(folder / f"{name}.csv", columns)
-
-    def draw(self, folder: Path, figures: Path) -> None:
-        from limbeck.reporting.probes import draw_probes
-
-        draw_probes(self.tables, figures, model=self.model)
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.tables import read_table
-
-        files = {name: folder / f"{name}.csv" for name in record["tables"]}
-        return cls(
-            record, {name: read_table(file, text=TEXT_COLUMNS, missing=math.nan) for name, file in files.items()}
-        )
-
-
 def probe(model: Any, data: Any = "sample", *, progress: bool = False, **keywords: Any) -> ProbeResult:
     """Probe a model for the classes of words, at every layer; with `out` also a folder of tables and figures.
 
@@ -396,6 +354,4 @@ def probe(model: Any, data: Any = "sample", *, progress: bool = False, **keyword
     >>> [(row["layer"], row["units"]) for row in probed.rows("scores", side="test")]
     [('0', 25), ('12', 25)]
     """
-    from limbeck.runs.execution.execute import execute
-
-    return execute(ProbeRun.of({"model": model, "data": data, **keywords}), progress=progress)[0]
+    return ProbeRun.results(progress, model=model, data=data, **keywords)[0]

@@ -5,8 +5,6 @@ What computes is in `limbeck.runs.repairing`, and is imported when a run does: `
 
 from __future__ import annotations
 
-import math
-import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,15 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.settings import ModelSettings, OutputSettings, TextSettings, VectorsSettings, need_source
 from limbeck.runs.measure import MeasuredPass, MeasureResult, MeasureSettings, SentenceSettings
 from limbeck.runs.repairing.naming import METHODS, REPAIR_NAMES
 from limbeck.settings import Settings, option
 from limbeck.stream.settings import BatchSettings, EngineSettings
+from limbeck.tables import LazyTables
 
 if TYPE_CHECKING:
+    from limbeck.reporting.figures import Makers
     from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.sharing import Reading
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from limbeck.runs.repairing.subject import Subject
     from limbeck.sketch import Curves
     from limbeck.stream import Passed, Plan, Source
-    from limbeck.tables import Columns
 
 BEFORE, AFTER = "before", "after"
 NOTHING = 1e-5  #: a share of the length of vectors that is rounding
@@ -76,10 +75,115 @@ class RepairSettings(Settings, group="repair"):
             parse_repair(self.method, option="--method")
 
 
+@dataclass(frozen=True, eq=False)
+class RepairResult(RunResult):
+    """Repairs by layer, and what they changed.
+
+    record         run.json: settings, model, text, method, versions
+    tables         local (isotropy by number of clusters, before the repair), space (first components and their
+                   correlation with frequency, before and after) and places (occurrences in the planes of the first
+                   components)
+    repairs        {layer: fitted repair}; the record has their fingerprints
+    about          what their files say that they were fitted on, and how
+    before, after  results of measuring both spaces
+    """
+
+    files: ClassVar[Mapping[str, str]] = {"local": "local.csv", "space": "space.csv", "places": "space.parquet"}
+    text = ("layer", "note", "repair")
+
+    repairs: Mapping[str, Any] = field(compare=False)
+    about: Mapping[str, Any] = field(compare=False, repr=False)
+    before: MeasureResult
+    after: MeasureResult
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return str(self.record["name"])
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(map(str, self.record["layers"]))
+
+    @property
+    def n(self) -> int:
+        """Vectors that the repairs were fitted on."""
+        return int(self.record["fitted_on"])
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Occurrences without a vector after the repair, by reason."""
+        return dict(self.record["dropped_after"])
+
+    def title(self) -> str:
+        return f"{self.name}: {self.record['method']}, fitted on {self.n:,} vectors"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row per layer and measure: its value before and after."""
+        before, after = self.before.measures, self.after.measures
+        rows = [
+            (layer, measure, float(before[measure].value[place]), float(after[measure].value[place]))
+            for place, layer in enumerate(self.layers)
+            for measure in before
+            if measure in after
+        ]
+        names = ("layer", "measure", "before", "after")
+        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+    def curves(self) -> Curves:
+        """Anisotropy before and after, by layer."""
+        from limbeck.sketch import Curves
+
+        lines = {"before": self.before["anisotropy"].value, "after": self.after["anisotropy"].value}
+        return Curves(self.layers, lines, up="anisotropy")
+
+    def write(self, folder: Path) -> None:
+        """Write what the run has not written as it came: it has put repairs/, before/ and after/ there."""
+        from limbeck.repairs.folders import FOLDER, save_repairs
+        from limbeck.runs.execution.execute import write
+
+        super().write(folder)
+        if not (folder / FOLDER).is_dir():
+            save_repairs(folder / FOLDER, self.repairs, about=self.about)
+            for part, one in ((BEFORE, self.before), (AFTER, self.after)):
+                (folder / part).mkdir()
+                write(one, folder / part, figures=False)
+
+    def write_drawn(self, folder: Path) -> None:
+        from limbeck.runs.execution.record import write_record
+
+        super().write_drawn(folder)
+        for part, one in ((BEFORE, self.before), (AFTER, self.after)):
+            (folder / part).mkdir()
+            one.write_drawn(folder / part)
+            write_record(folder / part, one.record)
+
+    def figures(self, folder: Path) -> Makers:
+        from limbeck.reporting.repairs import repair_figures
+
+        # of a table by itself, in which every word has one vector
+        return repair_figures(folder, table="table" in (self.record["source"].get("kept_from") or {}))
+
+    @classmethod
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
+        from limbeck.repairs.folders import load_repairs, read_about_repairs
+
+        repairs = load_repairs(folder)
+        return cls(
+            record,
+            cls.read_tables(folder),
+            {layer: repairs[layer] for layer in record["layers"]},
+            read_about_repairs(folder),
+            MeasureResult.load(folder / BEFORE),
+            MeasureResult.load(folder / AFTER),
+        )
+
+
 @dataclass(kw_only=True)
-class RepairRun(MeasuredPass, SharedRun["RepairResult"]):
+class RepairRun(MeasuredPass, SharedRun[RepairResult]):
     """Fit a repair for each layer of a model on a text, and measure every layer before and after."""
 
+    result = RepairResult
     command: ClassVar[str] = "repair"
     summary: ClassVar[str] = "fit repairs that make a space more isotropic, measured before and after"
     details: ClassVar[str] = f"""\
@@ -174,7 +278,6 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
         from limbeck.runs.repairing.local import local_table
         from limbeck.runs.repairing.space import labelled, space_tables
 
-        began = time.monotonic()
         fit, seed = self.fit, self.measures.seed
         counts = fit.counts(context)
         before, found, passed = self.measure(self.source, BEFORE, context)
@@ -188,15 +291,13 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
         spaces[AFTER] = space_tables(found, counts)
         warn_of_nothing(before, after)
         facts = self.facts(repairs) | {"fitted_on": n, "dropped_after": passed.dropped | self.subject.left_out}
-        return RepairResult(
-            self.record(facts | self.write_vectors(repairs, context.folder), time.monotonic() - began),
-            repairs,
-            before,
-            after,
-            local,
-            labelled({name: facts for name, (_, facts) in spaces.items()}),
-            labelled({name: places for name, (places, _) in spaces.items()}),
-        )
+        tables = {
+            "local": local,
+            "space": labelled({name: facts for name, (_, facts) in spaces.items()}),
+            "places": labelled({name: places for name, (places, _) in spaces.items()}),
+        }
+        record = self.record(facts | self.write_vectors(repairs, context.folder), context)
+        return RepairResult(record, tables, repairs, fit.about(), before, after)
 
     def measure(self, source: Source, part: str, context: RunContext) -> tuple[MeasureResult, Measured, Passed]:
         """One of both spaces measured, and put into its place; its sums do not stay in the result."""
@@ -216,7 +317,9 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
         if context.folder is not None:
             (context.folder / part).mkdir(exist_ok=True)
             write(result, context.folder / part, figures=False)
-        return replace(result, _later=None), found, passed
+        elif isinstance(result.tables, LazyTables):
+            result = replace(result, tables=result.tables.made)
+        return result, found, passed
 
     def facts(self, repairs: Mapping[str, Any]) -> dict[str, Any]:
         """Where the repairs and the numbers come from."""
@@ -235,11 +338,6 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
             "source": source.describe(),
             "repairs": {layer: fingerprint_of(repair) for layer, repair in repairs.items()},
         }
-
-    def record(self, facts: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        from limbeck.runs.execution.record import record_of
-
-        return record_of(self.command, facts, options=self.options(), seconds=seconds)
 
     def write_vectors(self, repairs: dict[str, Any], folder: Path | None) -> dict[str, Any]:
         """Write a table or an array repaired; where it is in the folder, for the record."""
@@ -266,9 +364,6 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
 
         check_same(folder.state / BEFORE, self.source, self.measured)
         saved_repairs(folder.target / FOLDER, self.fit.about(), self.source.layers)
-
-    def load(self, folder: Path) -> RepairResult:
-        return RepairResult.load(folder)
 
     # sharing a pass, which is the one before the repair
 
@@ -297,98 +392,6 @@ def warn_of_nothing(before: MeasureResult, after: MeasureResult) -> None:
         )
 
 
-@dataclass(frozen=True)
-class RepairResult(RunResult):
-    """Repairs by layer, and what they changed.
-
-    record         run.json: settings, model, text, method, versions
-    repairs        {layer: fitted repair}
-    before, after  results of measuring both spaces
-    local          columns of local.csv: isotropy by number of clusters, before the repair
-    space          columns of space.csv: first components and their correlation with frequency, before and after
-    places         columns of space.parquet: occurrences in the planes of the first components
-    """
-
-    record: Mapping[str, Any]
-    repairs: Mapping[str, Any] = field(compare=False)
-    before: MeasureResult
-    after: MeasureResult
-    local: Columns = field(repr=False)
-    space: Columns = field(repr=False)
-    places: Columns = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return str(self.record["name"])
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        return tuple(map(str, self.record["layers"]))
-
-    @property
-    def n(self) -> int:
-        """Vectors that the repairs were fitted on."""
-        return int(self.record["fitted_on"])
-
-    @property
-    def dropped(self) -> dict[str, int]:
-        """Occurrences without a vector after the repair, by reason."""
-        return dict(self.record["dropped_after"])
-
-    def title(self) -> str:
-        return f"{self.name}: {self.record['method']}, fitted on {self.n:,} vectors"
-
-    def columns(self) -> dict[str, list[Any]]:
-        """A row per layer and measure: its value before and after."""
-        before, after = self.before.measures, self.after.measures
-        rows = [
-            (layer, measure, float(before[measure].value[place]), float(after[measure].value[place]))
-            for place, layer in enumerate(self.layers)
-            for measure in before
-            if measure in after
-        ]
-        names = ("layer", "measure", "before", "after")
-        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
-
-    def curves(self) -> Curves:
-        """Anisotropy before and after, by layer."""
-        from limbeck.sketch import Curves
-
-        lines = {"before": self.before["anisotropy"].value, "after": self.after["anisotropy"].value}
-        return Curves(self.layers, lines, up="anisotropy")
-
-    def write(self, folder: Path) -> None:
-        """Write what the run has not written as it came: repairs, before/, after/ and vectors/ are there."""
-        from limbeck.tables import write_csv, write_parquet
-
-        write_csv(folder / "local.csv", self.local)
-        write_csv(folder / "space.csv", self.space)
-        write_parquet(folder / "space.parquet", self.places)
-
-    def draw(self, folder: Path, figures: Path) -> None:
-        from limbeck.reporting import repairs
-
-        # of a table by itself, in which every word has one vector
-        repairs.draw_repair(folder, table="table" in (self.record["source"].get("kept_from") or {}))
-
-    @classmethod
-    def read(cls, folder: Path, record: Mapping[str, Any]) -> Self:
-        from limbeck.repairs.folders import load_repairs
-        from limbeck.tables import read_table
-
-        repairs = load_repairs(folder)
-        return cls(
-            record,
-            {layer: repairs[layer] for layer in record["layers"]},
-            MeasureResult.load(folder / BEFORE),
-            MeasureResult.load(folder / AFTER),
-            read_table(folder / "local.csv", text=("layer", "note"), missing=math.nan),
-            read_table(folder / "space.csv", text=("layer", "repair"), missing=math.nan),
-            read_table(folder / "space.parquet"),
-        )
-
-
 def repair(
     model: Any = None, corpus: Any = None, *, method: str, progress: bool = False, **keywords: Any
 ) -> RepairResult:
@@ -411,7 +414,4 @@ def repair(
     >>> result.repairs["table"].mean_.round(1)
     array([0.8, 1.1, 1.3])
     """
-    from limbeck.runs.execution.execute import execute
-
-    run = RepairRun.of({"model": model, "corpus": corpus, "method": method, **keywords})
-    return execute(run, progress=progress)[0]
+    return RepairRun.results(progress, model=model, corpus=corpus, method=method, **keywords)[0]

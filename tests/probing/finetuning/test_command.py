@@ -101,7 +101,7 @@ def test_it_can_be_fine_tuned_again_and_a_finished_run_stays(
     assert main([*resumed, "--batch", "8"]) == 0
     assert "complete already" in capsys.readouterr().out
     assert main([*resumed, "--batch", "9"]) == 1
-    assert "another command, model, task or settings" in capsys.readouterr().err
+    assert "another command, model, data or settings" in capsys.readouterr().err
     assert json.loads((made / "run.json").read_text(encoding="utf-8")) == first
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from limbeck.cli.output import console as make_console
-from limbeck.results import RunResult
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.shown import cell
 

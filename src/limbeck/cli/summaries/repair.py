@@ -25,8 +25,9 @@ def show(result: RepairResult, run: RepairRun) -> None:
     console, out = make_console(), run.output.out
     table = Table(title=result.title(), title_justify="left")
     table.add_column("layer", justify="right")
-    keys = zip(result.space["repair"], result.space["layer"], strict=True)
-    r = dict(zip(keys, result.space["correlation"], strict=True))
+    space = result.tables["space"]
+    keys = zip(space["repair"], space["layer"], strict=True)
+    r = dict(zip(keys, space["correlation"], strict=True))
     known = not all(map(math.isnan, r.values()))
     for title in [*COLUMNS, *([FREQUENCY] if known else [])]:
         table.add_column(title, justify="right")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,7 @@ class RunContext:
     notify      what a user should know while it runs goes here, line by line
     checkpoint  folder of what an interrupted run resumes from; None where nothing is kept
     folder      that is being written, for what is too large for a result; None where none is
-    seed        of samples and intervals
+    began       when it was opened, by the monotonic clock
     """
 
     workers: Workers = field(default_factory=lambda: _no_workers())
@@ -34,7 +35,12 @@ class RunContext:
     notify: Notify = silent
     checkpoint: Path | None = None
     folder: Path | None = None
-    seed: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far."""
+        return time.monotonic() - self.began
 
 
 def _no_workers() -> Workers:

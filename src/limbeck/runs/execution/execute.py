@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from limbeck.errors import Interrupted, LimbeckError
 from limbeck.places import GROUP, everything_in, mark, place_of, refuse_beside
-from limbeck.results import RunResult
 from limbeck.runs.execution.context import Notify, RunContext, silent
 from limbeck.runs.execution.folders import MARKERS, RunFolder, check_target
 from limbeck.runs.execution.record import write_record
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.uploads import remote_target
 from limbeck.runs.execution.workers import start_workers
@@ -59,7 +59,7 @@ def _execute(run: Run[R], context: RunContext, prepare: Callable[[], None] | Non
     if run.output.out is None:
         with _workers(run, prepare=prepare) as workers:
             run.open()
-            return run.compute(replace(context, workers=workers)), False
+            return run.compute(replace(context, workers=workers, began=time.monotonic())), False
     folder = RunFolder(run.output.out, existing=run.output.existing)
     try:
         with folder, _workers(run, prepare=prepare) as workers:
@@ -76,7 +76,8 @@ def _execute(run: Run[R], context: RunContext, prepare: Callable[[], None] | Non
 
 def complete(run: Run[R], folder: RunFolder, context: RunContext) -> R:
     """Compute what is left, and put the folder in its place."""
-    result = run.compute(replace(context, checkpoint=folder.state, folder=folder.unfinished))
+    began = time.monotonic()
+    result = run.compute(replace(context, checkpoint=folder.state, folder=folder.unfinished, began=began))
     write(result, folder.unfinished, figures=run.output.figures)
     folder.passing += run.transient
     folder.finish()
@@ -90,7 +91,7 @@ def write(result: RunResult, folder: Path, *, figures: bool) -> None:
         if result.has_record:
             write_record(folder, result.record)
         if figures:
-            result.draw(folder, folder / "figures")
+            result.draw(folder)
     except OSError as error:
         raise LimbeckError(
             f"{folder}: could not be written ({error.strerror or error}): free space or choose another place.",

@@ -35,7 +35,7 @@ from limbeck.settings import Option, Settings, options_of
 from limbeck.stream.settings import BatchSettings, EngineSettings, WorkersSettings
 
 if TYPE_CHECKING:
-    from limbeck.results import RunResult
+    from limbeck.runs.execution.result import RunResult
     from limbeck.runs.execution.sharing import Reading
 
 #: what all runs share, at the top of the file

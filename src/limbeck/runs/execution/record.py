@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from limbeck.results import FORMAT
+from limbeck.record import FORMAT
 from limbeck.state import write_text
 
 PACKAGES = ("limbeck", "torch", "transformers", "tokenizers", "numpy", "spacy")
@@ -18,7 +18,7 @@ PACKAGES = ("limbeck", "torch", "transformers", "tokenizers", "numpy", "spacy")
 
 def record_of(command: str, facts: Mapping[str, Any], *, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """The record of a run: a command's own facts between what every record has."""
-    record = {
+    record: dict[str, Any] = {
         "format": FORMAT,
         "command": command,
         **facts,
@@ -27,13 +27,17 @@ def record_of(command: str, facts: Mapping[str, Any], *, options: Mapping[str, A
         "versions": versions(),
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    found: dict[str, Any] = json.loads(json.dumps(record, default=str))  # as it will be read from its file
-    return found
+    return dict(plain(record))
 
 
 def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     """Write run.json."""
     write_text(folder / "run.json", json.dumps(record, indent=2, default=str) + "\n")
+
+
+def plain(values: Any) -> Any:
+    """Values as a file of them gives them back."""
+    return json.loads(json.dumps(values, default=str))
 
 
 def versions() -> dict[str, str]:

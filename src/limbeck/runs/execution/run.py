@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import LayerSettings, LoadingSettings
+from limbeck.errors import InputError
+from limbeck.record import read_record
 from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.settings import FolderSettings, OptionalFolderSettings, RepairedSettings
 from limbeck.settings import options_of
@@ -16,9 +18,9 @@ from limbeck.stream.settings import BatchSettings, WorkersSettings
 
 if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
-    from limbeck.results import RunResult
     from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
+    from limbeck.runs.execution.result import RunResult
     from limbeck.runs.execution.sharing import Reading
     from limbeck.stream import Consumer, Plan, TextSource
 
@@ -33,17 +35,26 @@ class Run(Command, Generic[R]):
     `execute` calls the methods in the order in which they stand here; it alone knows folders, locks, resuming, dry
     runs, signals, the record and figures.
 
+    result       the class of what comes out
     together     what `join` writes beside the folders of several models
     shows_again  whether the command line prints the result of a folder that was complete already
     torchrun     whether several processes that torchrun has started can work on it
     """
 
+    result: ClassVar[type[RunResult]]
     together: ClassVar[tuple[str, ...]] = ()
     shows_again: ClassVar[bool] = False
     torchrun: ClassVar[bool] = False
 
     output: FolderSettings | OptionalFolderSettings
     engine: WorkersSettings = WorkersSettings(workers=0)  # of runs whose work is not divided
+
+    @classmethod
+    def results(cls, progress: bool = False, **keywords: Any) -> list[R]:
+        """What a verb does: execute the run that its keywords ask for."""
+        from limbeck.runs.execution.execute import execute
+
+        return execute(cls.of(keywords), progress=progress)
 
     @property
     def transient(self) -> Sequence[str]:
@@ -61,6 +72,12 @@ class Run(Command, Generic[R]):
         for name in self.settings():
             given |= getattr(self, name).given()
         return {name: value for name, value in given.items() if name in recorded}
+
+    def record(self, facts: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
+        """run.json: what this command says of its numbers, between what every record has."""
+        from limbeck.runs.execution.record import record_of
+
+        return record_of(self.command, facts, options=self.options(), seconds=context.seconds)
 
     def split(self) -> Sequence[Self]:
         """One run per folder; several where several models are given."""
@@ -80,12 +97,26 @@ class Run(Command, Generic[R]):
     def compute(self, context: RunContext) -> R:
         """Everything; resumed from `context.checkpoint` where an earlier try has left something there."""
 
-    def check_complete(self, folder: RunFolder) -> None:
-        """Refuse a finished folder that was made of something else; only of runs that can be resumed."""
+    def identity(self) -> Any:
+        """All that its numbers depend on, in plain values; None of a run that is never resumed."""
 
-    @abstractmethod
+    def check_complete(self, folder: RunFolder) -> None:
+        """Refuse a finished folder that was made of something else: unless its record has the same `identity`."""
+        from limbeck.runs.execution.record import plain
+
+        own = plain(self.identity())
+        record = {} if own is None else read_record(folder.target / "run.json")
+        if own is not None and (record.get("command"), record.get("identity")) != (self.command, own):
+            raise InputError(
+                f"{folder.target}: holds a finished run of another command, model, data or settings: "
+                "--existing=replace, or another --out.",
+                code="other_run",
+                parameter="out",
+            )
+
     def load(self, folder: Path) -> R:
         """The result of a finished folder."""
+        return cast(R, self.result.load(folder))
 
     def join(self, results: Sequence[R], folders: Sequence[Path]) -> None:
         """What several folders of one command have together."""
@@ -147,10 +178,6 @@ class SharedRun(Run[R]):
         self.folder = folder
         usual = self.usual_layers if hasattr(reading.encoder, "with_layers") else None
         self.source = reading.source(usual if self.layers is None else self.layers)
-
-    @abstractmethod
-    def identity(self) -> Any:
-        """All that its state depends on, in plain values."""
 
     @abstractmethod
     def choose(self, everything: Plan, *, state: Path) -> Plan:

@@ -20,12 +20,12 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.units import SENTENCE_BITS, TextUnit, texts_of
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.results import RunResult
 from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.execute import complete
 from limbeck.runs.execution.folders import RunFolder, check_target
 from limbeck.runs.execution.input_guard import steady
 from limbeck.runs.execution.parts import TEXTS, Watched
+from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.views import View, ViewedConsumer, viewed
 from limbeck.runs.repairing.frequencies import EVERY_WORD

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from limbeck.accumulators import Accumulator
 from limbeck.corpus import Corpus
-from limbeck.errors import choose
 from limbeck.measures.mev import MEASURES as MEV_MEASURES
 from limbeck.measures.result import Result, WordResult
 from limbeck.runs.execution.record import record_of
@@ -27,24 +24,8 @@ from limbeck.runs.measuring.results import (
 )
 from limbeck.runs.measuring.sample import sample_table
 from limbeck.stream import Passed
-from limbeck.tables import Columns, read_table, write_csv, write_parquet
+from limbeck.tables import Columns
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from limbeck.runs.measure import MeasureResult
-
-#: table -> its file; the last ones are there where there is something to show
-FILES = {
-    "layers": "layers.csv",
-    "words": "words.parquet",
-    "frequency": "frequency.csv",
-    "spectra": "spectra.parquet",
-    "dimensions": "dimensions.parquet",
-    "sample": "sample.parquet",
-    "neighbors": "neighbors.parquet",
-    "clouds": "clouds.parquet",
-}
 MAKERS: dict[str, Callable[[Measured], Columns]] = {
     "layers": layer_table,
     "words": word_table,
@@ -52,7 +33,6 @@ MAKERS: dict[str, Callable[[Measured], Columns]] = {
     "spectra": spectrum_table,
     "dimensions": dimension_table,
 }
-TEXT_COLUMNS = ("layer", "measure", "note")  #: of CSV tables; all others hold numbers
 
 
 class Described(Protocol):
@@ -103,21 +83,6 @@ def occurrence_tables(
     return {"sample": sample_table(measured, texts), **explorer_tables(measured, accumulators, texts)}
 
 
-def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
-    """Write tables into a folder under their names."""
-    for name, columns in tables.items():
-        (write_csv if FILES[name].endswith(".csv") else write_parquet)(folder / FILES[name], columns)
-
-
-def read_tables(folder: Path) -> dict[str, Columns]:
-    """The tables of a folder, as they were written."""
-    return {
-        name: read_table(folder / file, text=TEXT_COLUMNS)
-        for name, file in FILES.items()
-        if name in MAKERS or (folder / file).is_file()
-    }
-
-
 def measures_in(layers: Sequence[str], by_layer: Columns, by_word: Columns) -> dict[str, Result]:
     """Measures out of the tables of layers and words."""
     rows = [dict(zip(by_layer, cells, strict=True)) for cells in zip(*by_layer.values(), strict=True)]
@@ -160,20 +125,3 @@ def _words_of(name: str, layers: int, by_word: Columns) -> dict[str, Any]:
 
 def _floats(values: Sequence[Any]) -> Any:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
-def plotted(result: MeasureResult, figure: str) -> Figure:
-    """A figure of `limbeck.reporting` of a result that has no folder."""
-    from limbeck.reporting.figures import FIGURES
-    from limbeck.reporting.read import read_runs
-    from limbeck.reporting.style import styled
-    from limbeck.runs.execution.record import write_record
-
-    choose(figure, FIGURES, what="figure")
-    with tempfile.TemporaryDirectory(prefix="limbeck-") as name:
-        folder = Path(name)
-        write_tables(folder, result.tables)
-        write_record(folder, result.record)
-        runs = read_runs([folder])
-    with styled():
-        return FIGURES[figure](runs)

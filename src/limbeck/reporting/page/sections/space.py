@@ -59,6 +59,7 @@ def _before_and_after(folder: Folder, pack: Pack, names: Mapping[Path, str]) -> 
     repair, layer, word = (np.array(table[name].to_pylist(), dtype=object) for name in ("repair", "layer", "word"))
     frequency, x, y = (table[name].to_numpy() for name in ("frequency", "x", "y"))
     facts = _facts(folder)
+    known: list[str] = []
     said: list[str] = []
     if (folder.path / BEFORE / "sample.parquet").is_file():
         inside = Folder(folder.path / BEFORE, MEASURED, folder.name, {})
