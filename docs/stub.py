@@ -22,7 +22,7 @@ import limbeck
 from limbeck.cli.program import command_named
 from limbeck.runs.execution import result
 from limbeck.runs.execution.command import Command
-from limbeck.settings import Option, options_of
+from limbeck.settings import Option
 
 STUB = Path(limbeck.__file__).with_name("__init__.pyi")
 HEAD = '''\
@@ -76,8 +76,7 @@ def signatures(name: str, verb: Callable[..., Any], command: type[Command]) -> I
         own = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
         options = [
             option
-            for kind in command.settings().values()
-            for option in options_of(kind)
+            for option in command.all_options()
             if not option.terminal and option.name not in {parameter.name for parameter in own}
         ]
         words = [spelled(parameter) for parameter in own]

@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import has_magic
@@ -86,15 +86,6 @@ class UrlPath(type(Path())):  # type: ignore[misc]
     def __str__(self) -> str:
         text = super().__str__()
         return as_url(text) or text
-
-
-def urls_among(options: Mapping[str, Any]) -> dict[str, UrlPath]:
-    """Those options of a command that were taken for paths and are URLs."""
-    return {
-        name: UrlPath(value)
-        for name, value in options.items()
-        if isinstance(value, Path) and as_url(value) is not None and as_path(value) is value
-    }
 
 
 @dataclass(frozen=True, slots=True)

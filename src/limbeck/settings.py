@@ -162,6 +162,14 @@ class Option:
                 return self._checked(text)
         return text if self.type is object else self._checked(text)
 
+    def words(self, value: Any) -> list[str]:
+        """How the command line gives a value."""
+        if self.type is bool:
+            return [self.flag] if value != self.default else []
+        several = list(map(str, value)) if isinstance(value, list | tuple) else [str(value)]
+        given = [self.separator.join(several)] if self.separator else several
+        return given if self.positional else [self.flag, *given]
+
     def refuse(self, what: str, *, code: str) -> typing.NoReturn:
         """Raise a `UsageError` about this option."""
         end = "" if what.endswith("?") else "."

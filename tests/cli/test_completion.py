@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from limbeck.cli import build_parser, main
-from limbeck.cli.choices import ARGUMENTS, OF_COMMAND, OPTIONS, names_for
-from limbeck.cli.commands.completion import SCRIPTS, offered
+from limbeck.cli.commands.completion import SCRIPTS, offered, slots_of
+from limbeck.cli.program import command_named, options_for
 from limbeck.encoders.miniatures import MINIATURES
+from limbeck.papers import PAPERS
 
 (SEVERAL,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
 COMMANDS: dict[str, argparse.ArgumentParser] = SEVERAL.choices
@@ -70,8 +71,11 @@ def test_where_a_word_stands() -> None:
     assert names("evaluate", "--data", "folder", "mini-b") == ["mini-bert"]  # and behind one that has had its word
     assert names("analyze", "") == ["structure", "tense", "frequency", "clusters"]
     assert names("analyze", "tense", "") == []  # it takes one
+    assert names("reproduce", "") == list(PAPERS)
     assert names("measure", "--model=mini-b") == ["--model=mini-bert"]
     assert names("measure", "--model=mini-bert", "--existing", "re") == ["resume", "replace"]
+    assert names("reproduce", "bis2021", "--ear") == ["--early"]
+    assert names("reproduce", "--quick", "bis2021", "--qu") == ["--quiet"]  # an option of other papers
     assert names("plan", "meas") == ["measure"]
     assert names("plan", "--to", "week.toml", "measure", "--model", "mini-b") == ["mini-bert"]
 
@@ -100,32 +104,22 @@ def test_files_only_where_one_will_do() -> None:
 # and it is true
 
 
-def test_names_belong_to_options_and_commands() -> None:
-    everything = {option for command in COMMANDS.values() for option in command._option_string_actions}
-    assert set(OPTIONS) <= everything
-    for command, option in OF_COMMAND:
-        assert option in COMMANDS[command]._option_string_actions, f"{command} {option}"
-    assert set(ARGUMENTS) <= set(COMMANDS)
-
-
 def test_an_option_with_named_choices_has_names(capsys: pytest.CaptureFixture[str]) -> None:
     """Where help says which of several is the default, completion knows them all, and none that help does not name."""
-    for command, own in COMMANDS.items():
+    for command in COMMANDS:
         with pytest.raises(SystemExit):
             main([command, "--help"])
         told = capsys.readouterr().out
-        for action in own._actions:
-            option = action.option_strings[-1] if action.option_strings else ""
-            known = names_for(command, option)
-            if action.help == argparse.SUPPRESS:  # refused, and not offered
+        found = command_named(command)
+        assert found is not None
+        for one in options_for(found):
+            if "(default)" in one.help and one.type is str:
+                assert one.names, f"{command} {one.flag}: {one.help}"
+            if one.files or callable(one.suggestions):  # of models and tasks help names a few
                 continue
-            if "(default)" in (action.help or "") and action.type is None:
-                assert known is not None, f"{command} {option}: {action.help}"
-            if known is None or known.files or callable(known.names):  # of models and tasks help names a few
-                continue
-            for name in known.all():
+            for name in one.names:
                 listed = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", told)
-                assert listed or name in ("auto", "all"), f"{command} {option} {name}"
+                assert listed or name in ("auto", "all"), f"{command} {one.flag} {name}"
 
 
 MODEL = ["--model", "mini-bert", "--corpus", "sample", "--out", "new"]
@@ -164,9 +158,7 @@ def test_a_command_takes_just_what_is_offered(
         said = capsys.readouterr().err
         taken = re.search(r"must be one of (.*?); got 'no-such-name'", said)
         assert taken, f"{option}: {said}"
-        known = names_for(command[0], option)
-        assert known is not None
-        accepted, told = set(taken[1].split(", ")), set(known.all())
+        accepted, told = set(taken[1].split(", ")), set(slots_of(command[0])[0][option].names())
         assert told - accepted <= NOTHING, option
         assert accepted - told <= UNTYPED, option
     assert [path.name for path in tmp_path.iterdir()] == ["x.txt"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from made_runs import MadeRun, graded_words, plain_words, split_words
 
-from limbeck.cli.reproduce_findings import held
+from limbeck.cli.summaries.reproduce import held
 from limbeck.papers import published
 from limbeck.papers.estimates import Verdict
 from limbeck.papers.ethayarajh2019 import MINIATURES, PAPER

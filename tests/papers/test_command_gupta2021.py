@@ -176,8 +176,3 @@ def test_what_is_wrong_is_told_in_a_line(
     assert (found, said) == (status, "")
     assert told in err
     assert not (tmp_path / "out").exists()
-
-
-def test_options_of_this_paper_are_refused_elsewhere(run: Run, tmp_path: Path, capsys: Any) -> None:
-    assert main(["reproduce", "bis2021", "--epochs", "3", "--out", str(tmp_path / "out")]) == 2
-    assert "--epochs" in capsys.readouterr().err

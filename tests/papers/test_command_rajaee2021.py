@@ -14,7 +14,6 @@ from made import as_prose, sentences
 
 import limbeck.papers.rajaee2021 as paper
 import limbeck.papers.space_wanted as wanted
-from limbeck.cli import main
 from limbeck.evaluation.enhanced import enhancement
 from limbeck.papers.space_data import find_data
 from limbeck.papers.space_gather import tuned_methods
@@ -200,7 +199,7 @@ def test_dry_run(run: Run, model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "status", "told"),
     [
-        (["--layers", "0"], 2, "tried on pieces of a text at all layers"),
+        (["--layers", "0"], 2, "no option --layers"),
         (["--early", "x"], 2, "--early"),
         (["--data", "nowhere"], 1, "nowhere: --data must be a folder"),
         (["--preset", "publishd"], 2, "released"),
@@ -223,8 +222,3 @@ def test_static_vectors_are_refused(run: Run, tmp_path: Path) -> None:
     status, _, err = run("--model", tmp_path / "v.txt", "--out", tmp_path / "out")
     assert status == 2
     assert "need a model" in err
-
-
-def test_options_of_repairs_are_refused_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "bis2021", "--quick", "--out", str(tmp_path / "out")]) == 2
-    assert "--quick" in capsys.readouterr().err

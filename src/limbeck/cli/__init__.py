@@ -9,32 +9,18 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from limbeck import __version__
-from limbeck.cli import reproduce
-from limbeck.cli.help import Help
-from limbeck.cli.options import add_common_options
 from limbeck.cli.output import as_json, recorded, silenced
 from limbeck.cli.process import prepare_process, print_anything, warnings_in_a_line
-from limbeck.cli.program import (
-    Parser,
-    TerminalSettings,
-    command_named,
-    command_names,
-    in_order,
-    parser_for,
-    read_command,
-)
+from limbeck.cli.program import Parser, TerminalSettings, command_named, command_names, parser_for, read_command
 from limbeck.cli.running import perform
 from limbeck.cli.torchrun import launched, perform_together, refuse_torchrun
 from limbeck.errors import LimbeckError, UsageError, holds_password, without_passwords
-from limbeck.remote import refuse_password, urls_among
+from limbeck.remote import refuse_password
 from limbeck.runs.execution.command import Command
 from limbeck.stopping import as_ctrl_c
-
-#: commands that are not read off their settings
-COMMANDS = (reproduce,)
 
 EPILOG = """\
 examples:
@@ -72,24 +58,13 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"limbeck {__version__}")
-    kind = argparse.ArgumentParser
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=kind)
-    old = _not_moved()
-    for name in in_order([*command_names(), *old]):
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    for name in command_names():
         found = command_named(name)
-        if found is not None:  # it has a parser of its own, and is listed here
-            commands.add_parser(name, help=found.summary)
-            commands.choices[name] = parser_for(found)
-            continue
-        own = old[name].add_parser(commands)
-        own.formatter_class = Help
-        own.set_defaults(run=old[name].run)
-        add_common_options(own)
+        assert found is not None
+        commands.add_parser(name, help=found.summary)
+        commands.choices[name] = parser_for(found)
     return parser
-
-
-def _not_moved() -> dict[str, Any]:
-    return {module.__name__.rpartition(".")[2]: module for module in COMMANDS}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,21 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = command_named(name)
     if command is not None:
         return _conduct(name, lambda: _perform(command, typed[1:]), terminal)
-    if name and not name.startswith("-") and name not in (known := _not_moved()):
-        return _conduct(name, lambda: _refuse_command(name, [*command_names(), *known]), terminal)
+    if name and not name.startswith("-"):
+        return _conduct(name, lambda: _refuse_command(name), terminal)
     try:
-        options = build_parser().parse_args(arguments)
+        build_parser().parse_args(typed)  # which ends with --help and --version
+        _refuse_command(name)
     except LimbeckError as error:
         _complain(f"limbeck: {error.for_terminal()}")
         return error.exit_status
-    options.typed = typed
-
-    def old() -> int:
-        vars(options).update(urls_among(vars(options)))
-        return int(options.run(options) or 0)
-
-    terminal = TerminalSettings(quiet=options.quiet, json=options.json, debug=options.debug)
-    return _conduct(options.command, old, terminal, silent=options.quiet and _writes(options))
 
 
 def _perform(command: type[Command], words: Sequence[str]) -> int:
@@ -130,16 +98,16 @@ def _perform(command: type[Command], words: Sequence[str]) -> int:
         return perform(made, terminal)
 
 
-def _refuse_command(name: str, known: Sequence[str]) -> NoReturn:
-    near = get_close_matches(name, known, n=1)
+def _refuse_command(name: str) -> NoReturn:
+    near = get_close_matches(name, command_names(), n=1)
     hint = f"; did you mean {near[0]}?" if near else "; see `limbeck --help`."
     raise UsageError(f"limbeck has no command {name}{hint}", code="unknown_command")
 
 
-def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings, *, silent: bool = False) -> int:
+def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings) -> int:
     """Do what a command does, and speak as it was asked to; its exit status."""
     prepare_process()
-    with recorded(terminal.json) as told, silenced(silent and not terminal.json), warnings_in_a_line():
+    with recorded(terminal.json) as told, warnings_in_a_line():
         status, fault = _attempt(command, action, debug=terminal.debug)
     if terminal.json:
         facts = {"command": command, "status": status, **fault, **told}
@@ -168,11 +136,6 @@ def _refused(typed: Sequence[str]) -> int:
     if "--json" in typed:
         print(as_json({"command": typed[0], "status": status, **fault}), flush=True)
     return status
-
-
-def _writes(options: argparse.Namespace) -> bool:
-    """Whether the result is in files, so that with --quiet nothing need be printed."""
-    return not getattr(options, "dry_run", False)
 
 
 def _attempt(command: str, action: Callable[[], int], *, debug: bool) -> tuple[int, dict[str, str]]:

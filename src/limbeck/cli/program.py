@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
-from limbeck import runs
+from limbeck import papers, runs
 from limbeck.cli import commands
 from limbeck.cli.help import Help
 from limbeck.errors import UsageError
@@ -94,8 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 def options_for(command: type[Command]) -> list[Option]:
     """All that can be given to a command on the command line."""
-    classes = [*command.settings().values(), TerminalSettings]
-    return [one for kind in classes for one in options_of(kind)]
+    return [*command.all_options(), *options_of(TerminalSettings)]
 
 
 def parser_for(command: type[Command]) -> Parser:
@@ -113,12 +112,12 @@ def parser_for(command: type[Command]) -> Parser:
         add_help=False,
         epilog="\n\n".join(filter(None, parts)),
     )
-    add_options(parser, options)
+    _add_options(parser, options)
     parser._action_groups[-1].add_argument("-h", "--help", action="help", help="show this help and exit")
     return parser
 
 
-def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
+def _add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
     """Options in groups: first what nearly everybody needs, then by the headings of their settings classes."""
     listed = [one for one in options if one.flag not in (REST, BEHIND)]
     headings = dict.fromkeys([COMMON, *(one.group for one in listed if not one.common)])
@@ -130,9 +129,8 @@ def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> N
                 _add(group, one)
 
 
-def _add(group: argparse._ActionsContainer, one: Option, default: Any = argparse.SUPPRESS) -> None:
-    text = one.help.replace("%", "%%")
-    common: dict[str, Any] = {"default": default, "help": text}
+def _add(group: argparse._ActionsContainer, one: Option) -> None:
+    common: dict[str, Any] = {"default": argparse.SUPPRESS, "help": one.help.replace("%", "%%")}
     if one.type is bool:
         group.add_argument(one.flag, dest=one.name, action="store_const", const=not one.default, **common)
         return
@@ -154,18 +152,18 @@ def _add(group: argparse._ActionsContainer, one: Option, default: Any = argparse
 
 def read_command(command: type[C], words: Sequence[str]) -> tuple[C, TerminalSettings]:
     """What a command line asks for, and how it should speak."""
-    given = parser_for(command).read(words)
+    kinds = command.kinds() if {"-h", "--help"} & set(words) else {}  # each has a help of its own
+    given = parser_for(next((kinds[word] for word in words if word in kinds), command)).read(words)
     return made(command, given), TerminalSettings.of(given)
 
 
 def made(command: type[C], given: Mapping[str, Any]) -> C:
     """A command out of values by name, as a command line or a pipeline file gives them."""
-    classes = command.settings()
-    for kind in classes.values():
-        for one in options_of(kind):
-            if one.required and given.get(one.name) is None:
-                one.refuse("is required", code="required")
-    return command(**{field: kind.of(given) for field, kind in classes.items()})
+    kind = command.kind_for(given)
+    for one in kind.all_options():
+        if one.required and given.get(one.name) is None:
+            one.refuse("is required", code="required")
+    return kind(**{field: settings.of(given) for field, settings in kind.settings().items()})
 
 
 # commands
@@ -193,7 +191,7 @@ def command_named(name: str) -> type[Command] | None:
 
 
 def command_names() -> list[str]:
-    """Names of commands: a module of `limbeck.runs` or `limbeck.cli.commands` is one."""
+    """Names of commands: a module of `limbeck.runs` or `limbeck.cli.commands` is one, and so is `reproduce`."""
     return in_order([*_modules(), *_registered])
 
 
@@ -204,12 +202,13 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 def _modules() -> dict[str, str]:
     """Command -> the package that has its module; packages beside are what commands share."""
-    return {
+    found = {
         one.name: package.__name__
         for package in (runs, commands)
         for one in pkgutil.iter_modules(package.__path__)
         if not one.ispkg
     }
+    return found | {"reproduce": papers.__name__}
 
 
 def command_in(module: str) -> type[Command]:

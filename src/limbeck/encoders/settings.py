@@ -31,8 +31,30 @@ class LoadingSettings(DeviceSettings, group="model"):
 
 
 @dataclass(frozen=True)
-class LayerSettings(Settings, group="model"):
-    """Which layers of a model are read, and how subwords become words."""
+class WindowSettings(Settings, group="model"):
+    """How much a model reads at once, and whether its first position counts."""
+
+    window: int | None = option(
+        None, minimum=1, metavar="N", help="most subwords that are read at once (default: the model's)"
+    )
+    keep_first: bool = option(False, help="keep a decoder's first position in the statistics")
+
+
+@dataclass(frozen=True)
+class PoolingSettings(WindowSettings, group="model"):
+    """The same, how subwords become words, and which half of a model is read."""
+
+    pooling: Literal["mean", "first", "last", "sum", "max", "min"] | None = option(
+        None, metavar="HOW", help="subwords to words: mean (default), first, last, sum, max or min"
+    )
+    stack: Literal["encoder", "decoder"] | None = option(
+        None, metavar="NAME", help="of an encoder-decoder: encoder (default) or decoder"
+    )
+
+
+@dataclass(frozen=True)
+class LayerSettings(PoolingSettings, group="model"):
+    """The same, and which layers are read."""
 
     layers: Any = option(
         None,
@@ -41,21 +63,11 @@ class LayerSettings(Settings, group="model"):
         suggestions=("all", "table"),
         help='layers, for example "0,3-5,-1"; "table" is the bare embedding table',
     )
-    pooling: Literal["mean", "first", "last", "sum", "max", "min"] | None = option(
-        None, metavar="HOW", help="subwords to words: mean (default), first, last, sum, max or min"
-    )
-    window: int | None = option(
-        None, minimum=1, metavar="N", help="most subwords that are read at once (default: the model's)"
-    )
-    keep_first: bool = option(False, help="keep a decoder's first position in the statistics")
-    stack: Literal["encoder", "decoder"] | None = option(
-        None, metavar="NAME", help="of an encoder-decoder: encoder (default) or decoder"
-    )
 
 
 @dataclass(frozen=True)
-class EncoderSettings(LayerSettings, group="model"):
-    """The same, and what a model reads and gives a vector."""
+class UnitSettings(Settings, group="model"):
+    """What a model reads and gives a vector."""
 
     units: Units | None = option(
         None, metavar="UNIT", help="what gets a vector: words (default), pieces (subwords) or characters"
@@ -69,3 +81,8 @@ class EncoderSettings(LayerSettings, group="model"):
     def check(self) -> None:
         if isinstance(self.targets, str) and not self.targets.startswith("label:"):
             object.__setattr__(self, "targets", tuple(word.strip() for word in self.targets.split(",")))
+
+
+@dataclass(frozen=True)
+class EncoderSettings(UnitSettings, LayerSettings, group="model"):
+    """Layers and units: everything that is asked of an encoder."""

@@ -6,20 +6,23 @@ A paper is a module of this package with a `PAPER`, named in `PAPERS` and nowher
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from limbeck.errors import choose
 
 if TYPE_CHECKING:
     from limbeck.papers.findings import Paper
 
-#: name of a paper -> what it is about; the module of the same name has the rest
-PAPERS = {
-    "ethayarajh2019": "How Contextual are Contextualized Word Representations?",
-    "zhao2020": "Quantifying the Contextualization of Word Representations with Semantic Class Probing",
-    "rajaee2021": "A Cluster-based Approach for Improving Isotropy in Contextual Embedding Space",
-    "bis2021": "Too Much in Common: Shifting of Embeddings in Transformer Language Models",
-    "gupta2021": "Obtaining Better Static Word Embeddings Using Contextual Embedding Models",
+#: what a paper's claims are tried on: run folders of `limbeck measure`, embedding tables, spaces before and after
+#: repair, parents and the static vectors made from them, or layers as probes see them
+Source = Literal["runs", "tables", "spaces", "parents", "probes"]
+#: name of a paper -> what its claims are tried on; the module of the same name has the rest
+PAPERS: dict[str, Source] = {
+    "ethayarajh2019": "runs",
+    "zhao2020": "probes",
+    "rajaee2021": "spaces",
+    "bis2021": "tables",
+    "gupta2021": "parents",
 }
 
 

@@ -277,7 +277,6 @@ PAPER = Paper(
         "frequencies": table_blocks.frequencies,
         "training": table_blocks.training,
     },
-    source="tables",
     numbers=published.printed_tables(),
     is_own=published.is_own_model,
 )

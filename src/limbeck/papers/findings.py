@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from limbeck.papers.results import Reproduction
 
 Kind = Literal["figure", "claim", "table", "question"]
-#: what a paper's claims are tried on: run folders of `limbeck measure`, embedding tables, spaces before and after
-#: repair, parents and the static vectors made from them, or layers as probes see them
-Source = Literal["runs", "tables", "spaces", "parents", "probes"]
 #: in the place of a model's name, where a claim is about all models at once, about the paper's, or about none
 TOGETHER, PUBLISHED, MADE = "all models", "published all models", "made points"
 
@@ -156,7 +153,6 @@ class Paper:
     undrawn  file name of a figure -> what says why it is not drawn of some models; "" where it is
     blocks   name -> a part of the page of this paper's own; "models" says what was tried, and how
     tables   file name of a figure -> what writes the numbers that a page lists beside it
-    source   what the claims are tried on, and so how it is gathered
     numbers  the paper's own numbers, as subjects
     is_own   whether a model measured here is one of the paper's, so that its numbers can be compared
     """
@@ -171,7 +167,6 @@ class Paper:
     blocks: Mapping[str, Block]
     undrawn: Mapping[str, Callable[[Sequence[Any]], str]] = field(default_factory=dict)
     tables: Mapping[str, Callable[[Reproduction], str]] = field(default_factory=dict)
-    source: Source = "runs"
     numbers: tuple[Tried, ...] = ()
     is_own: Callable[[Any], bool] = lambda subject: False
     last: tuple[Callable[[Sequence[Finding], Sequence[Any]], Finding], ...] = ()

@@ -230,7 +230,6 @@ PAPER = Paper(
         "table-4": Block("Table 4", static_blocks.table_4),
         "table-5": Block("Table 5", static_blocks.table_5),
     },
-    source="parents",
     numbers=printed_parents(),
     is_own=is_own_parent,
 )

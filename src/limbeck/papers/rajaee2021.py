@@ -269,7 +269,6 @@ PAPER = Paper(
         "directions": blocks.clusters,
         "tuning": blocks.removal,
     },
-    source="spaces",
     numbers=published.printed_models(),
     is_own=published.is_own_model,
 )

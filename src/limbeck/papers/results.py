@@ -1,13 +1,13 @@
-"""A paper tried on some models: every finding, and the files that tell them."""
+"""A paper tried on some models: every finding, as numbers, figures and blocks of a page."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from limbeck import __version__
 from limbeck.papers.estimates import Estimate
@@ -16,14 +16,13 @@ from limbeck.papers.parts import Part
 from limbeck.papers.subjects import read_subjects
 from limbeck.reporting.figures import save_figure
 from limbeck.reporting.style import styled
-from limbeck.shown import Tabular
-from limbeck.state import write_text
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
-class Reproduction(Tabular):
+class Reproduction:
     """What became of a paper's claims on some models.
 
     subjects  what the claims were tried on, of the kind that the paper's rules know
@@ -52,22 +51,9 @@ class Reproduction(Tabular):
             "not the published number."
         )
 
-    def title(self) -> str:
-        return f"{self.paper.title} ({self.paper.citation})"
-
-    def columns(self) -> dict[str, list[Any]]:
-        """The checklist: a row a claim."""
-        return {
-            "claim": [one.claim.id for one in self.findings],
-            "verdict": [str(one.verdict) for one in self.findings],
-            "text": [one.claim.text for one in self.findings],
-            "why": [one.why for one in self.findings],
-        }
-
     def as_dict(self) -> dict[str, Any]:
-        """findings.json; docs/files.md tells what each key means."""
+        """findings.json but for its format; docs/files.md tells what each key means."""
         return {
-            "format": FORMAT,
             "paper": {"id": self.paper.id, "title": self.paper.title, "citation": self.paper.citation},
             "command": self.command,
             "preset": ", ".join(self.presets),
@@ -107,8 +93,16 @@ def try_on(paper: Paper, subjects: Sequence[Tried], *, command: str = "") -> Rep
     return Reproduction(paper, tuple(subjects), tuple(judge_all(paper, subjects)), command)
 
 
-def write_json(found: Reproduction, path: Path) -> None:
-    write_text(path, json.dumps(found.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+def write_blocks(found: Reproduction, page: Path) -> None:
+    """A page's generated blocks anew, and the figures that it shows beside it."""
+    from limbeck.papers.markdown import blocks
+    from limbeck.papers.pages import blocks_of, read_page, write_page
+
+    prefix = f"{found.paper.id}-"
+    made = blocks(found, figures="figures", prefix=prefix)
+    wanted = {name for name in found.paper.figures if f"figure-{name}" in blocks_of(read_page(page, made))}
+    draw_figures(found, page.parent / "figures", only=wanted, prefix=prefix, forms=["svg"])
+    write_page(page, made)
 
 
 def draw_figures(
@@ -122,12 +116,20 @@ def draw_figures(
     """The figures of the paper with these models, into a folder: all, or `only` some."""
     out.mkdir(parents=True, exist_ok=True)
     with styled():
-        for name, figure_of in found.paper.figures.items():
-            if (only is not None and name not in only) or why_undrawn(found.paper, name, found.subjects):
-                continue
-            figure = figure_of(found.subjects, found.paper.numbers)
-            save_figure(figure, out, f"{prefix}{name}", forms=forms)
-            figure.clear()
+        for name, make in makers_of(found).items():
+            if only is None or name in only:
+                figure = make()
+                save_figure(figure, out, f"{prefix}{name}", forms=forms)
+                figure.clear()
+
+
+def makers_of(found: Reproduction) -> dict[str, Callable[[], Figure]]:
+    """What draws each figure of the paper that is drawn of these models."""
+    return {
+        name: partial(make, found.subjects, found.paper.numbers)
+        for name, make in found.paper.figures.items()
+        if not why_undrawn(found.paper, name, found.subjects)
+    }
 
 
 def _model(one: Tried, paper: Paper) -> dict[str, Any]:

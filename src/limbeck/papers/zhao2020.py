@@ -226,7 +226,6 @@ PAPER = Paper(
         "tuned": Block("Figure 6", probe_blocks.tuned),
         "windows": Block("Table 7", probe_blocks.windows),
     },
-    source="probes",
     numbers=(published.printed_model(),),
     is_own=published.is_own,
 )

@@ -6,19 +6,21 @@ that it is never behind the version that is installed, and the three shells offe
 
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from limbeck.cli.choices import ARGUMENTS, NOTHING, Names, names_for, names_of
-from limbeck.cli.program import BEHIND, REST, TerminalCommand, TerminalSettings, command_named, options_for
+from limbeck.cli.program import (
+    BEHIND,
+    REST,
+    TerminalCommand,
+    TerminalSettings,
+    command_named,
+    command_names,
+    options_for,
+)
 from limbeck.settings import Option, Settings, option
-
-#: metavariables that stand for a file or a folder
-PATHS = ("C", "D", "DIR", "FILE", "M", "P", "R", "RUN", "V")
 
 BASH = r"""# bash completion of limbeck
 _limbeck() {
@@ -85,11 +87,18 @@ class Offer:
 
 @dataclass(frozen=True)
 class Slot:
-    """An option or an argument: what it is for, how many words it takes, and what these can be."""
+    """An option or an argument: what it is for, how many words it takes, and what these can be.
+
+    names    what lists the names to choose from; it may take time
+    between  what stands between several of them in one word, if there may be several
+    files    whether a file or folder will do as well
+    """
 
     about: str
     takes: Literal["none", "one", "many"]
-    names: Names = NOTHING
+    names: Callable[[], Sequence[str]] = tuple
+    between: str = ""
+    files: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ def offered(words: Sequence[str]) -> Offer:
     if not before:
         return Offer(starting({**summaries(), "--help": "every command", "--version": "the version"}, word))
     command, *before = before
-    options, arguments = slots_of(command)
+    options, arguments = slots_of(command, before)
     pending: Slot | None = None  # the option that takes the next word
     number = 0
     for place, one in enumerate(before):
@@ -154,7 +163,7 @@ def offered(words: Sequence[str]) -> Offer:
             number += 1
     flag, equals, value = word.partition("=")
     if equals and flag in options:
-        offer = chosen(options[flag].names, value)
+        offer = chosen(options[flag], value)
         return Offer({f"{flag}={name}": about for name, about in offer.names.items()}, offer.files)
     if word.startswith("-"):
         return Offer(starting({name: slot.about for name, slot in options.items()}, word))
@@ -162,60 +171,40 @@ def offered(words: Sequence[str]) -> Offer:
         if not arguments or (number >= len(arguments) and arguments[-1].takes != "many"):
             return Offer()
         pending = arguments[min(number, len(arguments) - 1)]
-    return chosen(pending.names, word)
+    return chosen(pending, word)
 
 
 def summaries() -> dict[str, str]:
     """Every command, with what it is for."""
-    from limbeck.cli import build_parser
-
-    (several,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
-    return {action.dest: one_line(action.help) for action in several._choices_actions}
+    return {name: one_line(found.summary) for name in command_names() if (found := command_named(name)) is not None}
 
 
-def slots_of(command: str) -> tuple[dict[str, Slot], list[Slot]]:
+def slots_of(command: str, typed: Sequence[str] = ()) -> tuple[dict[str, Slot], list[Slot]]:
     """A command's options by how they are spelled, and its arguments; none where there is no such command."""
     found = command_named(command)
     if found is None:
-        return slots_of_parser(command)
-    listed = [one for one in options_for(found) if one.flag != REST]
+        return {}, []
+    kinds = found.kinds()
+    listed = options_for(next((kinds[word] for word in typed if word in kinds), found))
     arguments = [one for one in listed if one.positional or one.flag == BEHIND]
-    options = {one.flag: slot_of(one) for one in listed if one not in arguments}
+    options = {one.flag: slot_of(one) for one in listed if one not in arguments and one.flag != REST}
     options["--help"] = Slot("show this help and exit", "none")
     return options, [slot_of(one) for one in arguments]
 
 
 def slot_of(one: Option) -> Slot:
     many = one.paths or (one.several and not one.separator and not one.repeat)
-    return Slot(one_line(one.help), "none" if one.type is bool else "many" if many else "one", names_of(one))
+    takes: Literal["none", "one", "many"] = "none" if one.type is bool else "many" if many else "one"
+    return Slot(one_line(one.help), takes, lambda: one.names, one.between or one.separator, one.files)
 
 
-def slots_of_parser(command: str) -> tuple[dict[str, Slot], list[Slot]]:
-    """The same of a command that is not read off its settings."""
-    from limbeck.cli import build_parser
-
-    (several,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
-    options: dict[str, Slot] = {}
-    arguments: list[Slot] = []
-    for action in several.choices[command]._actions if command in several.choices else ():
-        if action.help == argparse.SUPPRESS:
-            continue
-        takes: Any = "none" if action.nargs == 0 else "many" if action.nargs in ("+", "*") else "one"
-        spelled = [flag for flag in action.option_strings if flag.startswith("--")]
-        named = next(filter(None, (names_for(command, flag) for flag in spelled)), None)
-        files = Names((), files=action.type is Path or (action.type is None and action.metavar in PATHS))
-        options |= {flag: Slot(one_line(action.help), takes, named or files) for flag in spelled}
-        if not action.option_strings:
-            arguments.append(Slot("", takes, ARGUMENTS.get(command, Names((), files=True))))
-    return options, arguments
-
-
-def chosen(names: Names, word: str) -> Offer:
+def chosen(slot: Slot, word: str) -> Offer:
     """Names that the word begins; of several in one word, those that its last part begins."""
-    head, mark, last = word.rpartition(names.between) if names.between else ("", "", word)
-    had = head.split(names.between) if names.between else []
-    left = {f"{head}{mark}{name}": "" for name in names.all() if name not in had and name.startswith(last)}
-    return Offer(left, names.files)
+    between = slot.between
+    head, mark, last = word.rpartition(between) if between else ("", "", word)
+    had = head.split(between) if between else []
+    left = {f"{head}{mark}{name}": "" for name in slot.names() if name not in had and name.startswith(last)}
+    return Offer(left, slot.files)
 
 
 def starting(names: dict[str, str], word: str) -> dict[str, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from abc import ABC
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
-from limbeck.settings import Settings, build
+from limbeck.settings import Option, Settings, build, options_of
 
 
 class Command(ABC):
@@ -33,14 +34,61 @@ class Command(ABC):
         return {one.name: _declared(cls, one.name) for one in fields(cls) if one.init}  # type: ignore[arg-type]
 
     @classmethod
-    def of(cls, keywords: dict[str, Any]) -> Self:
+    def kinds(cls) -> Mapping[str, type[Self]]:
+        """Subclasses by the command's argument, where that decides which options there are."""
+        return {}
+
+    @classmethod
+    def all_options(cls) -> list[Option]:
+        """Everything that can be given to it; an option that only some kinds have names them in its help."""
+        kinds = cls.kinds() or {"": cls}
+        found: dict[str, Option] = {}
+        helps: dict[str, dict[str, list[str]]] = {}
+        for name, kind in kinds.items():
+            for one in (one for settings in kind.settings().values() for one in options_of(settings)):
+                found.setdefault(one.name, one)
+                helps.setdefault(one.name, {}).setdefault(one.help, []).append(name)
+        for name, texts in helps.items():
+            if texts != {found[name].help: list(kinds)}:
+                told = "; ".join(f"{text} [{_some(names, kinds)}]" for text, names in texts.items())
+                found[name] = replace(found[name], help=told)
+        return list(found.values())
+
+    @classmethod
+    def of(cls, keywords: Mapping[str, Any]) -> Self:
         """The command that a function's keywords ask for."""
-        return cls(**build(cls.settings(), keywords, verb=cls.command))
+        kind = cls.kind_for(keywords)
+        return kind(**build(kind.settings(), keywords, verb=cls.command))
+
+    @classmethod
+    def kind_for(cls, given: Mapping[str, Any]) -> type[Self]:
+        """The kind that the argument names; options of other kinds are refused."""
+        kinds = cls.kinds()
+        if not kinds:
+            return cls
+        options = cls.all_options()
+        (argument,) = (one for one in options if one.positional)
+        name = given.get(argument.name)
+        if name is None:
+            argument.refuse("is required", code="required")
+        kind = kinds[replace(argument, choices=tuple(kinds)).check(name)]
+        own = {label: {one.name for one in other.all_options()} for label, other in kinds.items()}
+        for one in options:
+            if one.name not in own[name] and given.get(one.name) is not None:
+                others = ", ".join(label for label in kinds if one.name in own[label])
+                one.refuse(f"has an effect on {others} only, not on {name}: omit it", code="no_effect")
+        return kind
 
     @property
     def writes(self) -> bool:
         """Whether its result is in files, so that with --quiet nothing need be printed."""
         return False
+
+
+def _some(names: Sequence[str], known: Iterable[str]) -> str:
+    """Some of the known names, or those that are not among them where these are fewer."""
+    others = [name for name in known if name not in names]
+    return ", ".join(names) if len(names) <= len(others) else f"not {', '.join(others)}"
 
 
 def _declared(cls: type, name: str) -> type[Settings]:

@@ -28,6 +28,7 @@ class RunContext:
     checkpoint  folder of what an interrupted run resumes from; None where nothing is kept
     folder      that is being written, for what is too large for a result; None where none is
     began       when it was opened, by the monotonic clock
+    prepare     what each process of a cluster does before anything heavy is loaded, of runs that execute others
     """
 
     workers: Workers = field(default_factory=lambda: _no_workers())
@@ -36,6 +37,7 @@ class RunContext:
     checkpoint: Path | None = None
     folder: Path | None = None
     began: float = field(default_factory=time.monotonic)
+    prepare: Callable[[], None] | None = None
 
     @property
     def seconds(self) -> float:

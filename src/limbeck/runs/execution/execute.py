@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from limbeck.errors import Interrupted, LimbeckError
 from limbeck.places import GROUP, everything_in, mark, place_of, refuse_beside
 from limbeck.runs.execution.context import Notify, RunContext, silent
-from limbeck.runs.execution.folders import MARKERS, RunFolder, check_target
+from limbeck.runs.execution.folders import MARKERS, RunFolder
 from limbeck.runs.execution.record import write_record
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
@@ -37,14 +37,13 @@ def execute(
     runs = run.split()
     for one in runs:  # the last should not be refused when the first is done
         one.validate()
-        if one.output.out is not None:
-            check_target(one.output.out, existing=one.output.existing)
+        one.check_folder()
     if len(runs) > 1 and run.output.out is not None and remote_target(run.output.out, MARKERS) is None:
         refuse_beside(place_of(run.output.out), run.together)
-    context = RunContext(progress=progress, notify=notify)
+    context = RunContext(progress=progress, notify=notify, prepare=prepare)
     results = []
     for one in runs:
-        result, complete = _execute(one, context, prepare)
+        result, complete = _execute(one, context)
         results.append(result)
         finished(result, one, complete)
     if len(runs) > 1 and run.output.out is not None:
@@ -54,15 +53,15 @@ def execute(
     return results
 
 
-def _execute(run: Run[R], context: RunContext, prepare: Callable[[], None] | None) -> tuple[R, bool]:
+def _execute(run: Run[R], context: RunContext) -> tuple[R, bool]:
     """One folder: its result, and whether it was there already."""
     if run.output.out is None:
-        with _workers(run, prepare=prepare) as workers:
+        with _workers(run, prepare=context.prepare) as workers:
             run.open()
             return run.compute(replace(context, workers=workers, began=time.monotonic())), False
-    folder = RunFolder(run.output.out, existing=run.output.existing)
+    folder = run.make_folder()
     try:
-        with folder, _workers(run, prepare=prepare) as workers:
+        with folder, _workers(run, prepare=context.prepare) as workers:
             run.open()
             if folder.complete:
                 run.check_complete(folder)
@@ -114,7 +113,7 @@ def estimate(run: Run[Any], *, prepare: Callable[[], None] | None = None) -> Ite
             began = time.monotonic()
             one.open()
             opened = time.monotonic() - began
-            yield from one.estimate(RunContext(workers=workers), opened)
+            yield from one.estimate(RunContext(workers=workers, prepare=prepare), opened)
 
 
 def _workers(run: Run[Any], **how: Any) -> Any:

@@ -181,6 +181,33 @@ def held(folder: str | Path) -> Iterator[Path]:
             os.close(handle)
 
 
+class ReproductionFolder(RunFolder):
+    """A folder that is written in place: what an earlier try has left there is taken part by part."""
+
+    def __init__(self, target: str | Path) -> None:
+        self.target = self.unfinished = Path(target)
+        self.complete = False  # its parts may be
+        self.passing = []
+        self._held = held(target)
+
+    @property
+    def resumable(self) -> bool:
+        return self.target.is_dir()
+
+    def finish(self) -> Path:
+        self._write_page()
+        return self.target
+
+    def __enter__(self) -> Self:
+        self._held.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._held.__exit__(kind, error, trace)
+
+
 def check_target(target: str | Path, *, existing: str = "fail") -> None:
     """Refuse a target that a run could not be put into, before anything dear is done for it."""
     choose(existing, EXISTING, what="--existing")

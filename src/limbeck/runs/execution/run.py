@@ -86,6 +86,20 @@ class Run(Command, Generic[R]):
     def validate(self) -> None:
         """Refuse what cannot work, before anything expensive: no model is loaded here."""
 
+    def check_folder(self) -> None:
+        """Refuse a place that its folder could not be put into."""
+        from limbeck.runs.execution.folders import check_target
+
+        if self.output.out is not None:
+            check_target(self.output.out, existing=self.output.existing)
+
+    def make_folder(self) -> RunFolder:
+        """Its folder, which no other run can use meanwhile."""
+        from limbeck.runs.execution.folders import RunFolder
+
+        assert self.output.out is not None
+        return RunFolder(self.output.out, existing=self.output.existing)
+
     def open(self) -> None:
         """Load the model, open the text, where there are any."""
 
