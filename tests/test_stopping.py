@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -152,6 +155,108 @@ def test_an_error_inside_is_the_error() -> None:
         wrong()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+class Falling:
+    """Sends a signal as it is collected."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        signal.raise_signal(self.number)
+
+
+def in_the_end_of_an_object(number: int) -> None:
+    Falling(number)
+
+
+def in_a_callback_of_a_weak_reference(number: int) -> None:
+    key = Key()
+    watching = weakref.ref(key, lambda _: signal.raise_signal(number))
+    del key
+    assert watching() is None
+
+
+class Key:
+    """What can be referred to weakly."""
+
+
+def in_the_closing_of_a_generator(number: int) -> None:
+    def items() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            signal.raise_signal(number)
+
+    waiting = items()
+    next(waiting)
+    del waiting
+
+
+def in_a_callback_of_c(number: int) -> None:
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
+
+
+DROPPED = (
+    in_the_end_of_an_object,
+    in_a_callback_of_a_weak_reference,
+    in_the_closing_of_a_generator,
+    in_a_callback_of_c,
+)
+
+
+def work(done: list[int]) -> None:
+    """Batches, as many as there can be until somebody stops it."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        done.append(len(done))
+
+
+@pytest.mark.parametrize("drop", DROPPED)
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_stop_that_python_drops_comes_again(
+    number: signal.Signals, drop: Callable[[int], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    done: list[int] = []
+    with as_ctrl_c():
+        with stopped():
+            drop(number)
+            work(done)
+        with stopped(), PutOff(lambda: False):  # nothing is held back
+            drop(number)
+            work(done)
+    assert done
+    assert "ignored" not in capfd.readouterr().err
+
+
+def test_a_dropped_second_one_does_not_wait() -> None:
+    done: list[int] = []
+    with as_ctrl_c(), stopped(), PutOff():
+        signal.raise_signal(signal.SIGTERM)
+        in_the_end_of_an_object(signal.SIGTERM)
+        work(done)
+    assert done
+
+
+def test_a_dropped_stop_does_not_come_after_the_end() -> None:
+    """Where the work was over first: nobody listens any more, and SIGTERM would end the process."""
+    with as_ctrl_c():
+        in_the_end_of_an_object(signal.SIGTERM)
+    time.sleep(4 * limbeck.stopping.AGAIN)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_other_errors_are_dropped_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong:
+        def __del__(self) -> None:
+            raise ValueError("mine")
+
+    told: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: told.append(dropped.exc_type))
+    with as_ctrl_c():
+        Wrong()
+    assert told == [ValueError]
 
 
 CHILD = """

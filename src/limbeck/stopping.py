@@ -1,22 +1,30 @@
 """Signals that end a run: Ctrl-C, SIGTERM of a batch system, SIGHUP of a closed terminal. All three are as Ctrl-C.
 
 They raise KeyboardInterrupt where the program happens to be, and what is under way is given up. What should be done as
-a whole is put under `PutOff`, which holds them back until its end.
+a whole is put under `PutOff`, which holds them back until its end. Where the program happens to be in a `__del__`, in a
+callback of a weak reference or of C, or in the closing of a generator, Python drops the exception: the signal is then
+sent again, so that no loop needs to look whether there was one.
 """
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 GRACE = 10.0  #: seconds that a put off stop may take; batch systems wait for some 30, docker for 10
 TWICE = 1.0  #: seconds within which a signal that comes again is the same one
+AGAIN = 0.05  #: seconds after which a stop that Python has dropped is sent again; by then its callback has ended
 
 _last = -TWICE
 
@@ -31,7 +39,7 @@ def stop_now(number: int, frame: FrameType | None) -> None:
     before, _last = _last, time.monotonic()
     # `timeout` and batch systems send it to the process and again to its group: the second should not end the clearing
     if _last - before > TWICE:
-        raise Stopped
+        raise Stopped(number)
 
 
 @contextmanager
@@ -44,10 +52,48 @@ def as_ctrl_c() -> Iterator[None]:
                 signal.signal(number, stop_now)
                 taken.append(number)
     try:
-        yield
+        with _sent_again():
+            yield
     finally:
         for number in taken:
             signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def _sent_again() -> Iterator[None]:
+    """Inside, a stop that Python drops, of which it tells `sys.unraisablehook` alone, comes again a moment later."""
+    usual = sys.unraisablehook
+    sending: list[threading.Timer] = []
+
+    def hear(dropped: UnraisableHookArgs) -> None:
+        global _last
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            usual(dropped)
+            return
+        _last = -TWICE  # it should not be taken for the same one
+        number = dropped.exc_value.args[0] if dropped.exc_value and dropped.exc_value.args else signal.SIGINT
+        timer = threading.Timer(AGAIN, _send, [number])  # here it would be dropped once more
+        timer.daemon = True
+        timer.start()
+        sending[:] = [timer]
+
+    sys.unraisablehook = hear
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
+        for timer in sending:  # nothing is left to stop, and the handler goes
+            timer.cancel()
+            timer.join()
+
+
+def _send(number: int) -> None:
+    """A signal for the main thread, which ends its waiting, too, where the system has a way to do that."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, number)
+    else:
+        _thread.interrupt_main(signal.Signals(number))
 
 
 @contextmanager
@@ -108,7 +154,7 @@ class PutOff:
         if self._asked is None and self._worth():
             self._asked = now
         elif self._asked is None or now - self._asked > TWICE:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(number)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():

@@ -24,6 +24,7 @@ from made import as_jsonl, sentences
 import limbeck
 from limbeck.cli import main
 from limbeck.cli.process import warnings_in_a_line
+from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.state import load
 from limbeck.tables import read_csv
 
@@ -641,6 +642,34 @@ def test_a_stopped_command_goes_on(
         assert left(out) == left(tmp_path / "undisturbed")
         one, two = (json.loads((folder / "vectors.json").read_text()) for folder in (out, tmp_path / "undisturbed"))
         assert one["shards"] == two["shards"]  # by their hashes
+
+
+@pytest.mark.parametrize("command", ["measure", "encode"])
+def test_a_stop_that_python_drops_stops(
+    run: Run, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A signal that comes while an object is collected, where exceptions go nowhere."""
+
+    class Falling:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    batches: list[object] = []
+    forward = HuggingFaceEncoder.forward
+
+    def slow(self: Any, batch: Any) -> Any:
+        batches.append(batch)
+        if len(batches) == 2:
+            Falling()
+        time.sleep(0.2)
+        return forward(self, batch)
+
+    monkeypatch.setattr(HuggingFaceEncoder, "forward", slow)
+    status, _, err = run(command, "--model", model, "--corpus", text, "--batch-tokens", 16, "--out", tmp_path / "run")
+    assert status == 130
+    assert "Exception ignored" not in err
+    assert len(batches) == 2
+    assert "run" not in left(tmp_path)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
