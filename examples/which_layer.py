@@ -38,9 +38,9 @@ A plane landed at the airport.|A ship left the harbour.|1.2
 """
 
 
-def read_pairs(lines: list[list[str]]) -> lb.evaluation.Pairs:
+def read_pairs(lines: list[list[str]]) -> lb.tasks.Pairs:
     first, second, gold = zip(*lines, strict=True)
-    return lb.evaluation.Pairs(
+    return lb.tasks.Pairs(
         name="pairs", kind="sts", first=first, second=second, gold=np.array(gold, dtype=float), metric="spearman"
     )
 
@@ -50,14 +50,14 @@ def main() -> None:
     text, mark = (Path(sys.argv[2]).read_text(encoding="utf-8"), "\t") if own else (PAIRS, "|")
     pairs = read_pairs([line.split(mark)[:3] for line in text.splitlines() if line.strip()])
     encoder = lb.load_encoder(sys.argv[1] if own else "mini-bert", units="pieces")
-    scores = lb.evaluation.sweep(pairs, lb.evaluation.ModelTarget(encoder))
+    scores = lb.tasks.sweep(pairs, lb.tasks.ModelTarget(encoder))
     for layer, score in zip(encoder.layers, scores, strict=True):
         print(f"layer {layer:>3}: {score.value:.3f}  [{score.low:.3f}, {score.high:.3f}]")
     best, last = max(scores, key=lambda score: score.value), scores[-1]
     if best is last:
         print("the last layer is best")
         return
-    found = lb.evaluation.compare(best, last)
+    found = lb.tasks.compare(best, last)
     layer = encoder.layers[scores.index(best)]
     real = "a real difference" if found.p < 0.05 else "no difference that these pairs can show"
     print(f"layer {layer} is best, by {found.difference:+.3f} over the last: {real} (p {found.p:.3f}, n {found.n})")

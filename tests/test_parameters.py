@@ -13,6 +13,7 @@ from refusals import raises
 import limbeck as lb
 from limbeck.errors import UsageError
 from limbeck.parameters import check_fields, takes
+from limbeck.runs.measure import MeasureSettings
 
 SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
 
@@ -31,7 +32,7 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
         (lambda: lb.load_encoder("mini-bert", layer=1), "layer", "layers"),
         (lambda: lb.repair("mini-bert", SENTENCES, method="center", weight=1, out="x"), "weight", "weights"),
         (lambda: lb.compare("a", "b", draw=1), "draw", "draws"),
-        (lambda: lb.evaluation.evaluate(None, None, metrics="pearson"), "metrics", "metric"),
+        (lambda: lb.tasks.evaluate(None, None, metrics="pearson"), "metrics", "metric"),
     ],
 )
 def test_an_unknown_parameter_is_named_with_the_nearest(call, unknown, near):
@@ -63,7 +64,7 @@ def test_values_of_another_kind_are_refused_in_one_line(name, value):
 @pytest.mark.parametrize("settings", ["MeasureSettings", "DistillSettings", "ProbeSettings", "FinetuneSettings"])
 def test_settings_refuse_text_in_the_place_of_numbers(settings):
     kinds = {
-        "MeasureSettings": (lb.MeasureSettings, "min_contexts"),
+        "MeasureSettings": (MeasureSettings, "min_contexts"),
         "DistillSettings": (lb.distillation.DistillSettings, "min_count"),
         "ProbeSettings": (lb.probing.ProbeSettings, "hidden"),
         "FinetuneSettings": (lb.probing.FinetuneSettings, "epochs"),
@@ -77,7 +78,7 @@ def test_settings_refuse_text_in_the_place_of_numbers(settings):
 @pytest.mark.parametrize("name", ["min_contexts", "max_words", "mev_words", "max_contexts", "points"])
 def test_measure_settings_are_in_range(name):
     with raises(UsageError, code="out_of_range", parameter=name):
-        lb.MeasureSettings(**{name: -1})
+        MeasureSettings(**{name: -1})
 
 
 @takes()

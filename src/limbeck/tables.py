@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.extras import need
-from limbeck.state import atomic
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -51,6 +50,8 @@ def rows_of(columns: Columns) -> list[dict[str, Any]]:
 
 def write_csv(path: Path, columns: Columns) -> None:
     """A CSV with a header; NaN and None are empty cells."""
+    from limbeck.state import atomic  # numpy, which takes its time
+
     with atomic(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
@@ -88,6 +89,8 @@ def read_table(path: Path, *, text: Collection[str] = ()) -> dict[str, Any]:
 
 def write_parquet(path: Path, columns: Columns) -> None:
     """A Parquet file, zstd-compressed."""
+    from limbeck.state import atomic
+
     arrow = need("pyarrow", purpose="Writing Parquet")
     parquet = need("pyarrow.parquet", purpose="Writing Parquet")
     table = arrow.table({name: arrow.array(values) for name, values in columns.items()})

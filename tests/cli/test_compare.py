@@ -284,7 +284,7 @@ def test_scores_are_paired_as_in_one_run(tmp_path: Path) -> None:
     made_evaluation(tmp_path / "b", "y", other)
     found = lb.compare(tmp_path / "a", tmp_path / "b", draws=300)
     (row,) = found.rows
-    direct = lb.evaluation.compare(other, one, draws=300)
+    direct = lb.tasks.compare(other, one, draws=300)
     assert (row["difference"], row["p"], row["low"], row["high"], row["n"]) == pytest.approx(
         (direct.difference, direct.p, direct.low, direct.high, 180)
     )

@@ -490,7 +490,7 @@ def test_many_comparisons_can_be_significant() -> None:
     suite = SUITES[0]
 
     def columns(task: str) -> list[Any]:
-        pairs = lb.evaluation.Pairs(
+        pairs = lb.tasks.Pairs(
             name=task, kind="sts", first=[f"a{n}" for n in range(400)], second=[f"b{n}" for n in range(400)], gold=gold
         )
         sides = np.zeros((2, 400, 2))
@@ -679,7 +679,7 @@ def test_the_verb_the_command_and_the_folder_give_the_same(
 
 def test_targets_from_python(data: Path, vectors: Path) -> None:
     table = lb.StaticVectors.load(vectors)
-    named = lb.evaluation.TableTarget(table, name="mine")
+    named = lb.tasks.TableTarget(table, name="mine")
     encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
     result = lb.evaluate([table, table, named, vectors, encoder], tasks="rg-65", data=data, draws=5)
     assert result.scores["target"] == ["vectors", "vectors 2", "mine", "made.vec", "mini-bert"]

@@ -17,11 +17,11 @@ pytestmark = [
 
 
 def test_scores_are_on_the_card(tmp_path: Path):
-    task = lb.evaluation.tasks(SHARED)["mturk-287"]
+    task = lb.tasks.tasks(SHARED)["mturk-287"]
     pairs = task.read()
     how = {"words": [*pairs.first, *pairs.second], "method": "word", "tasks": "mturk-287", "data": SHARED}
     made = lb.distill("mini-bert", out=tmp_path / "v", **how)
     (score,) = made.record["scores"]
-    assert score["value"] == lb.evaluation.evaluate(task, made).value
+    assert score["value"] == lb.tasks.evaluate(task, made).value
     assert score["coverage"] == 1.0
     assert f"| mturk-287 | spearman | {score['value']:.3f} |" in (tmp_path / "v" / "README.md").read_text()

@@ -241,6 +241,6 @@ def test_a_table_that_is_wrong(tmp_path, text, message):
 
 
 def test_reached_lazily():
-    assert lb.evaluation.tasks is tasks
-    for name in lb.evaluation.__all__:
-        assert getattr(lb.evaluation, name) is not None
+    assert lb.tasks.tasks is tasks
+    for name in lb.tasks.__all__:
+        assert getattr(lb.tasks, name) is not None

@@ -171,3 +171,22 @@ def test_it_draws_what_its_folder_has(verb: str, made: Callable[[str], RunResult
 )
 def test_what_is_the_same(a: Any, b: Any, equal: bool) -> None:
     assert same(a, b) is same(b, a) is equal
+
+
+def test_load_gives_what_a_folder_holds(made: Callable[[str], RunResult], tmp_path: Path) -> None:
+    vectors = lb.distill("mini-bert", TEXT, method="average", min_count=2, out=tmp_path / "one", figures=False)
+    assert isinstance(lb.load(tmp_path / "one"), lb.DistilledVectors)
+    assert same(lb.load(tmp_path / "one"), vectors)
+    for verb in ("measure", "evaluate", "distill", "repair"):
+        made(verb).save(tmp_path / verb, figures=False)
+        assert lb.load(tmp_path / verb) == made(verb)
+    kept = lb.load(made("encode"))  # type: ignore[arg-type]
+    assert isinstance(kept, lb.OccurrenceVectors)
+    assert kept.words_total == made("encode").n  # type: ignore[attr-defined]
+    vectors.save(tmp_path / "v.txt")
+    assert type(lb.load(tmp_path / "v.txt")) is lb.StaticVectors
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "run.json").write_text('{"format": 2, "command": "reproduce"}', encoding="utf-8")
+    with pytest.raises(LimbeckError) as caught:
+        lb.load(tmp_path / "other")
+    assert (caught.value.code, caught.value.parameter) == ("no_result", "path")

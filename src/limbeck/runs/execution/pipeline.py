@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from limbeck import runs
 from limbeck.corpus.settings import CorpusSettings, FileSettings, TextUnitSettings
 from limbeck.encoders.settings import DeviceSettings, EncoderSettings, LayerSettings, LoadingSettings
 from limbeck.errors import InputError, Interrupted, UsageError
 from limbeck.remote import Place, refuse_password
 from limbeck.runs.execution.context import silent
-from limbeck.runs.execution.run import SharedRun
+from limbeck.runs.execution.run import SharedRun, run_classes
 from limbeck.runs.execution.settings import (
     FolderSettings,
     ModelSettings,
@@ -56,18 +53,7 @@ REPAIRED = "repair changes the vectors inside the pass, which the others share: 
 @cache
 def sharing() -> dict[str, type[SharedRun[Any]]]:
     """The commands that can share a pass, by name."""
-    modules = [
-        importlib.import_module(f"{runs.__name__}.{one.name}")
-        for one in pkgutil.iter_modules(runs.__path__)
-        if not one.ispkg
-    ]
-    found = [
-        one
-        for module in modules
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, SharedRun) and one.__module__ == module.__name__
-    ]
-    return {one.command: one for one in found}
+    return {name: one for name, one in run_classes().items() if issubclass(one, SharedRun)}
 
 
 def key_of(option: Option) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.record import FORMAT
-from limbeck.state import write_text
 
 PACKAGES = ("limbeck", "torch", "transformers", "tokenizers", "numpy", "spacy")
 
@@ -32,6 +31,8 @@ def record_of(command: str, facts: Mapping[str, Any], *, options: Mapping[str, A
 
 def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     """Write run.json."""
+    from limbeck.state import write_text  # numpy, which takes its time
+
     write_text(folder / "run.json", json.dumps(record, indent=2, default=str) + "\n")
 
 

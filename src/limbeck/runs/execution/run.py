@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
+from limbeck import runs
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import LayerSettings, LoadingSettings
 from limbeck.errors import InputError
@@ -134,6 +138,16 @@ class Run(Command, Generic[R]):
 
     def join(self, results: Sequence[R], folders: Sequence[Path]) -> None:
         """What several folders of one command have together."""
+
+
+@cache
+def run_classes() -> dict[str, type[Run[Any]]]:
+    """Command -> its class: a module of `limbeck.runs` is a command."""
+    names = [one.name for one in pkgutil.iter_modules(runs.__path__) if not one.ispkg]
+    found = [one for name in names for one in vars(importlib.import_module(f"{runs.__name__}.{name}")).values()]
+    return {
+        one.command: one for one in found if isinstance(one, type) and issubclass(one, Run) and "command" in vars(one)
+    }
 
 
 class SharedRun(Run[R]):
