@@ -12,7 +12,7 @@ from refusals import raises
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.corpus import Corpus
-from limbeck.errors import InputError, LimbeckError, UsageError, holds_password, without_passwords
+from limbeck.errors import InputError, UsageError, holds_password, without_passwords
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 
 SECRET = [
@@ -84,6 +84,7 @@ def test_the_command_line_shows_and_keeps_none(url: str, tmp_path: Path, capsys:
 
 def test_what_a_library_tells_is_shown_without_it() -> None:
     """As of an endpoint in the environment, which limbeck never reads itself."""
-    for error in (InputError("cannot be reached (http://name:PW@host/a)"), LimbeckError("http://name%3APW%40host")):
+    for told in ("cannot be reached (http://name:PW@host/a)", "http://name%3APW%40host"):
+        error = InputError(told, code="not_reachable")
         assert "PW" not in str(error)
         assert "host" in str(error) or "***" in str(error)

@@ -70,9 +70,9 @@ def test_a_name_does_not_make_a_run(tmp_path: Path, existing: str, name: str, co
     put(mine, thesis_txt="x")
     (mine / name).write_text(content)
     before = tree(mine)
-    with pytest.raises(LimbeckError, match="no run of limbeck"):
+    with raises(LimbeckError, code="in_the_way", parameter="out"):
         RunFolder(mine, existing=existing)
-    with pytest.raises(LimbeckError, match="no reproduction of limbeck"), held(mine):
+    with raises(LimbeckError, code="in_the_way", parameter="out"), held(mine):
         pass
     assert tree(mine) == before
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
@@ -93,7 +93,7 @@ def test_a_run_without_a_record_is_known_and_not_replaced(tmp_path: Path) -> Non
     put(old, run_json='{"command": "measure", "versions": {"limbeck": "0"}}', notes_md="mine")
     assert holds_run(old)
     check_target(old, existing="resume")
-    with pytest.raises(LimbeckError, match="no record"):
+    with raises(LimbeckError, code="in_the_way", parameter="out"):
         check_target(old, existing="replace")
     assert tree(old)["notes.md"] == "mine"
 
@@ -283,7 +283,7 @@ def test_a_run_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "out")
     put(folder.unfinished, run_json="{}", a_csv="late")
     run_into(tmp_path / "other", {"a.csv": "early"}).rename(tmp_path / "out")
-    with folder, pytest.raises(LimbeckError, match=r"another run is there by now.*the run is in"):
+    with folder, raises(LimbeckError, code="not_writable", parameter="out"):
         folder.finish()
     assert tree(tmp_path / "out")["a.csv"] == "early"
     assert tree(unfinished_of(tmp_path / "out"))["a.csv"] == "late"
@@ -292,7 +292,7 @@ def test_a_run_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
 def test_after_a_kill_before_anything_could_be_gone_on_from_the_same_call_works(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "out")
     put(folder.unfinished, layers_csv="half")
-    with pytest.raises(LimbeckError, match="another run is writing it"):
+    with raises(LimbeckError, code="busy", parameter="out"):
         RunFolder(tmp_path / "out")
     assert folder._lock is not None
     os.close(folder._lock)  # as the system does for a process that dies
@@ -306,7 +306,7 @@ def test_what_cannot_be_put_in_place_is_kept(tmp_path: Path) -> None:
             put(tmp_path / "out", own_txt="mine")
             folder.finish()
 
-    with pytest.raises(LimbeckError, match="the run is in"):
+    with raises(LimbeckError, code="not_writable", parameter="out"):
         meddled()
     assert tree(unfinished_of(tmp_path / "out")) == {"run.json": "{}"}
     assert tree(tmp_path / "out") == {"own.txt": "mine"}
@@ -317,10 +317,10 @@ def test_a_reproduction_is_not_taken_for_a_run_nor_the_other_way_round(tmp_path:
         put(place, findings_json="{}")
     with held(tmp_path / "paper"):
         pass
-    with pytest.raises(LimbeckError, match="no run of limbeck"):
+    with raises(LimbeckError, code="in_the_way", parameter="out"):
         RunFolder(tmp_path / "paper", existing="replace")
     run_into(tmp_path / "run", {})
-    with pytest.raises(LimbeckError, match="no reproduction of limbeck"), held(tmp_path / "run"):
+    with raises(LimbeckError, code="in_the_way", parameter="out"), held(tmp_path / "run"):
         pass
 
 

@@ -268,7 +268,7 @@ class TakesAnyShape(Sound):
 class RefusesWithoutNames(Sound):
     def merge(self, other):
         if self.settings() != other.settings():
-            raise LimbeckError("these do not go together.")
+            raise LimbeckError("these do not go together.", code="other_settings")
         super().merge(other)
 
 

@@ -341,7 +341,8 @@ def brought(path: str | Path) -> Iterator[Path]:
     try:
         yield place
     except LimbeckError as error:
-        raise type(error)(str(error).replace(str(place), url)) from error
+        told = error.message.replace(str(place), url)
+        raise type(error)(told, code=error.code, parameter=error.parameter) from error
 
 
 _copies: dict[str, Path] = {}

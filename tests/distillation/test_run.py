@@ -16,6 +16,7 @@ import pytest
 import tiny_models
 from made import as_jsonl, sentences
 from numpy.typing import NDArray
+from refusals import raises
 
 import limbeck as lb
 from limbeck.cli import main
@@ -91,7 +92,7 @@ def test_several_are_folders_in_it(run: Run, model: Path, text: Path, tmp_path: 
     assert run(*how, "--out", out, "--quiet")[0] == 0
     names = ["average-1", "average-2", "frame-1", "frame-2"]
     assert files_of(out) == sorted([f"{name}/{file}" for name in names for file in ONE] + MORE)
-    with pytest.raises(InputError, match=r"holds several folders of vectors \(average-1, .*: name one, .*average-1"):
+    with raises(InputError, code="ambiguous"):
         lb.StaticVectors.load(out)
     assert main(["evaluate", str(out), "--tasks", "men", "--data", str(tmp_path)]) == 1
     status, said, _ = run(*how, "--out", out, "--existing", "resume")
@@ -234,9 +235,9 @@ def test_a_stopped_run_goes_on_to_the_same_vectors(
         lb.distill(teacher, text, out=tmp_path / "v", **how)
     assert not (tmp_path / "v").exists()
     teacher.left = 10**9
-    with pytest.raises(LimbeckError, match="an unfinished run is here"):
+    with raises(LimbeckError, code="unfinished", parameter="existing"):
         lb.distill(teacher, text, out=tmp_path / "v", **how)
-    with pytest.raises(InputError, match="a run is resumed with the same model, text and settings"):
+    with raises(InputError, code="other_run", parameter="existing"):
         lb.distill(teacher, text, out=tmp_path / "v", existing="resume", **(how | {"min_count": 3}))
     reads: list[int] = []
     monkeypatch.setattr(Stopping, "forward", _counting(reads))

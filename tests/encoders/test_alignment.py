@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from refusals import raises
 from tiny_models import ODD, TOKENIZERS, VANISHING, backend, odd_texts, story, text, tokenizer
 from tokenizers import Tokenizer
 
@@ -203,7 +204,7 @@ def test_offsets_that_fall_are_compared_one_by_one() -> None:
 
 
 def test_a_thing_that_is_no_tokenizer_is_refused() -> None:
-    with pytest.raises(InputError, match="got int"):
+    with raises(InputError, code="wrong_type", parameter="tokenizer"):
         Aligner(3)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from published_bilm import expected, options, random_arrays, write
+from refusals import raises
 from torch import Tensor
 
 from limbeck.encoders.bilm import BiLM, State
@@ -364,24 +365,24 @@ def changed(part: str, **values: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("told", "says"),
+    ("told", "code", "datum"),
     [
-        ({}, "'char_cnn' is missing"),
-        ({**options(), "lstm": {}}, "'dim' is missing"),
-        ({**options(), "lstm": []}, "as ELMo's were published"),
-        (changed("char_cnn", activation="gelu"), "relu or tanh; got 'gelu'"),
-        (changed("char_cnn", n_characters=300), "261 or 262"),
-        (changed("char_cnn", filters=[[60, 4]]), "no wider than a word"),
-        (changed("lstm", projection_dim=9), "must not exceed"),
-        (changed("lstm", n_layers=0), "0 layers"),
-        (changed("lstm", dim=8), "bias_hh_l0 must be .32,. and is .28,."),
-        (changed("lstm", n_layers=3), "is missing"),
-        (changed("lstm", n_layers="two"), "as ELMo's were published"),
+        ({}, "incomplete", "'char_cnn'"),
+        ({**options(), "lstm": {}}, "incomplete", "'dim'"),
+        ({**options(), "lstm": []}, "malformed", ""),
+        (changed("char_cnn", activation="gelu"), "unknown_choice", "'gelu'"),
+        (changed("char_cnn", n_characters=300), "out_of_range", "261"),
+        (changed("char_cnn", filters=[[60, 4]]), "out_of_range", ""),
+        (changed("lstm", projection_dim=9), "out_of_range", ""),
+        (changed("lstm", n_layers=0), "out_of_range", ""),
+        (changed("lstm", dim=8), "damaged", "32"),
+        (changed("lstm", n_layers=3), "incomplete", ""),
+        (changed("lstm", n_layers="two"), "malformed", ""),
     ],
 )
-def test_options_that_do_not_fit(told: dict[str, Any], says: str, tmp_path: Path) -> None:
+def test_options_that_do_not_fit(told: dict[str, Any], code, datum: str, tmp_path: Path) -> None:
     folder = write(tmp_path, told, random_arrays(options()))
-    with pytest.raises(InputError, match=says) as raised:
+    with raises(InputError, code=code, says=datum) as raised:
         BiLM.from_folder(folder)
     assert "\n" not in str(raised.value)
     assert str(folder) in str(raised.value)
@@ -391,25 +392,25 @@ def test_folders_that_lack_something(tmp_path: Path) -> None:
     told = options()
     folder = write(tmp_path / "two", told, random_arrays(told))
     write(folder, told, random_arrays(told), "other_weights.hdf5")
-    with pytest.raises(InputError, match=r"one file of weights.* got lm_weights.hdf5, other_weights.hdf5"):
+    with raises(InputError, code="incomplete"):
         BiLM.from_folder(folder)
     (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match=r"one options.json"):
+    with raises(InputError, code="incomplete"):
         BiLM.from_folder(tmp_path / "none")
     for name in ("model.safetensors", "weights.hdf5"):
         broken = tmp_path / name
         broken.mkdir()
         (broken / "options.json").write_text(json.dumps(told))
         (broken / name).write_bytes(b"no weights")
-        with pytest.raises(InputError, match="cannot be read as"):
+        with raises(InputError, code="damaged"):
             BiLM.from_folder(broken)
     (broken / "options.json").write_text("{")
-    with pytest.raises(InputError, match="must be JSON"):
+    with raises(InputError, code="malformed"):
         BiLM.from_folder(broken)
     arrays = random_arrays(told)
     del arrays["CNN/b_cnn_1"]
-    with pytest.raises(InputError, match="b_cnn_1"):
+    with raises(InputError, code="incomplete"):
         BiLM.from_folder(write(tmp_path / "short", told, arrays))
     arrays["CNN/b_cnn_1"] = np.zeros(9)
-    with pytest.raises(InputError, match=r"filters.1.bias must be \(4,\) and is \(9,\)"):
+    with raises(InputError, code="damaged"):
         BiLM.from_folder(write(tmp_path / "wide", told, arrays))

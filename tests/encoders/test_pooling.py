@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 
 from limbeck.encoders.pooling import POOLINGS, Pooling
 from limbeck.errors import UsageError
@@ -91,5 +92,5 @@ def test_no_units() -> None:
 
 def test_an_unknown_pooling_is_refused() -> None:
     none = np.zeros(0, dtype=np.int64)
-    with pytest.raises(UsageError, match="did you mean 'mean'"):
+    with raises(UsageError, code="unknown_choice", parameter="pooling", says="'mean'"):
         Pooling.plan("maen", none, none, CPU)

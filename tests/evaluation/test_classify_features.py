@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 from transformers import AutoModel, AutoTokenizer
 
 from limbeck.corpus.units import Sentence, Text
@@ -70,7 +71,7 @@ def test_a_text_without_words_is_zero_and_counted():
     flat, found = features_of(Examples((["aa", " "],), [0, 1]), "single", "flattened", length=2)
     np.testing.assert_allclose(flat, [[2, 0, 1, 0, 0, 0], [0] * 6])
     assert found.dropped == {NO_VECTOR: 1}
-    with pytest.raises(InputError, match="gives no vector for any of the texts"):
+    with raises(InputError, code="no_vectors"):
         encode_examples(Examples(([""],), [0]), PLACES, kind="single", features="mean", layer="0")
 
 
@@ -125,7 +126,7 @@ def test_an_encoder_of_pieces_gives_the_words_too():
     class Odd:
         name, units, prepare, layers = "odd", "pieces", None, ("0",)
 
-    with pytest.raises(UsageError, match="needs vectors of words; odd gives pieces"):
+    with raises(UsageError, code="unsupported", parameter="units"):
         features_of(examples, "word", "mean", encoder=Odd())
 
 
@@ -169,7 +170,7 @@ def test_the_pieces_of_a_cut_pair():
     tokens = list(prepared.strings)
     assert (len(tokens), tokens[0], tokens[-1], tokens.count("[SEP]")) == (16, "[CLS]", "[SEP]", 2)
     assert "".join(tokens[-4:-1]).replace("##", "").lower() == "itrose."
-    with pytest.raises(UsageError, match="room for two texts and 3 special pieces; got 4"):
+    with raises(UsageError, code="out_of_range", parameter="length", says="got 4"):
         JoinedPreparer(encoder.prepare, length=4)
 
 

@@ -7,6 +7,7 @@ import lzma
 
 import numpy as np
 import pytest
+from refusals import raises
 
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluation.classifying import ClassifySet, Examples, classify_tasks
@@ -62,7 +63,7 @@ def test_a_label_and_the_rest_of_the_line(tmp_path):
     assert data.test.texts == (["0 stars for others"],)
     assert data.test.labels.tolist() == [1]
     assert task.read("test").test.texts == (["x"],)
-    with pytest.raises(UsageError, match="split of sst-2 must be one of dev, test"):
+    with raises(UsageError, code="unknown_choice", parameter="split"):
         task.read("train")
 
 
@@ -111,73 +112,73 @@ def test_compressed_objects(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "datum"),
     [
-        ("0\ta\tb\n", r"RTE/train.tsv:2: the line must have at least 4 columns parted by '\\t', got 3"),
-        ("0\ta\tb\tmaybe\n", r"train.tsv:2: a label must be one of not_entailment, entailment, got 'maybe'"),
-        ("0\ta\t \tentailment\n", r"train.tsv:2: every text must be there"),
+        ("0\ta\tb\n", ("RTE/train.tsv:2:", "got 3")),
+        ("0\ta\tb\tmaybe\n", ("train.tsv:2:", "'maybe'")),
+        ("0\ta\t \tentailment\n", "tsv:2:"),
     ],
 )
-def test_bad_lines_are_named(tmp_path, line, message):
+def test_bad_lines_are_named(tmp_path, line, datum):
     put_rte(tmp_path, line)
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code="malformed", says=datum):
         classify_tasks(tmp_path)["rte"].read()
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "code"),
     [
         ({"places": "2-3"}, None),  # the last word of four
-        ({"places": "2-4"}, "must be two numbers below 4 and 4"),
-        ({"places": "x"}, "got 'x'"),
-        ({"gold": "T\n"}, "there must be a line for each of .*got 1 lines for 2"),
-        ({"gold": "T\nY\n"}, "gold.txt:2: a label must be one of F, T"),
+        ({"places": "2-4"}, "malformed"),
+        ({"places": "x"}, "malformed"),
+        ({"gold": "T\n"}, "unequal_lengths"),
+        ({"gold": "T\nY\n"}, "malformed"),
     ],
 )
-def test_bad_lines_of_words_are_named(tmp_path, changes, message):
+def test_bad_lines_of_words_are_named(tmp_path, changes, code):
     put_wic(tmp_path, **changes)
     task = classify_tasks(tmp_path)["wic"]
-    if message is None:
+    if code is None:
         assert task.read().train.places[0].tolist() == [2, 3]
         return
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, code=code):
         task.read()
 
 
 def test_bad_objects_are_named(tmp_path):
-    for text, message in (('{"question": "q"}', "got no passage"), ("{", "broken JSON")):
+    for text in ('{"question": "q"}', "{"):
         put(tmp_path, "BoolQ/train.jsonl.xz", text + "\n")  # plain in spite of its name: told by its first bytes
         put(tmp_path, "BoolQ/val.jsonl.xz", text + "\n")
-        with pytest.raises(InputError, match=f"train.jsonl.xz:1: .*{message}"):
+        with raises(InputError, code="malformed", says="train.jsonl.xz:1: "):
             classify_tasks(tmp_path)["boolq"].read()
 
 
 def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(InputError, match=r"files of known tasks are needed, got none of RTE/train.tsv, CoLA"):
+    with raises(InputError, code="incomplete", parameter="data"):
         classify_tasks(tmp_path)
-    with pytest.raises(UsageError, match="did you mean 'rte'"):
+    with raises(UsageError, code="unknown_choice", parameter="task", says="'rte'"):
         classify_tasks(tmp_path, ["rt"])
     put(tmp_path, "RTE/train.tsv", RTE)
-    with pytest.raises(InputError, match=r"the task rte needs all of its 2 files, RTE/dev.tsv is missing"):
+    with raises(InputError, code="incomplete", parameter="data"):
         classify_tasks(tmp_path)
-    with pytest.raises(InputError, match="the task cola needs all of its 2 files"):
+    with raises(InputError, code="incomplete", parameter="data"):
         classify_tasks(tmp_path, "cola")
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code"),
     [
-        (("kind = 'single'", "kind = 'both'"), "kind must be one of single, pair, word"),
-        (("texts = [1]", "texts = [1, 2]"), "texts must be 1 column"),
-        (("texts = [1]", "texts = ['a']"), "all numbers from 1 or all names"),
-        (("label = 2", ""), "labels must stand in a column, in files of their own, or be one a file, got several"),
-        (("classes = ['a', 'b']", "classes = ['a']"), "at least two classes"),
-        (("split = 'dev'", "split = 'train'"), "a file to train on and others to report on"),
-        (("label = 2", "label = 2\nplaces = 3"), "places belong to tasks of kind 'word'"),
-        (("label = 2", "label = 2\nother = 3"), "nothing unknown"),
+        (("kind = 'single'", "kind = 'both'"), "unknown_choice"),
+        (("texts = [1]", "texts = [1, 2]"), "malformed"),
+        (("texts = [1]", "texts = ['a']"), "malformed"),
+        (("label = 2", ""), "malformed"),
+        (("classes = ['a', 'b']", "classes = ['a']"), "malformed"),
+        (("split = 'dev'", "split = 'train'"), "malformed"),
+        (("label = 2", "label = 2\nplaces = 3"), "malformed"),
+        (("label = 2", "label = 2\nother = 3"), "malformed"),
     ],
 )
-def test_tables_of_ones_own(tmp_path, change, message):
+def test_tables_of_ones_own(tmp_path, change, code):
     text = (
         "[[task]]\nname = 'own'\nkind = 'single'\nclasses = ['a', 'b']\ntexts = [1]\nlabel = 2\n"
         "files = [{ split = 'train', path = 'train' }, { split = 'dev', path = 'dev' }]\n"
@@ -190,21 +191,21 @@ def test_tables_of_ones_own(tmp_path, change, message):
     assert (data.train.texts, data.test.labels.tolist()) == ((["one", "two"],), [1])
     assert data.notes == ()
     table.write_text(text.replace(*change), encoding="utf-8")
-    with pytest.raises((InputError, UsageError), match=message):
+    with raises((InputError, UsageError), code=code):
         load_table(table)
 
 
 def test_sets_in_memory_are_checked():
     one = Examples((["a", "b"],), np.array([0, 1]))
-    with pytest.raises(InputError, match="as many texts on each side as labels"):
+    with raises(InputError, code="unequal_lengths"):
         Examples((["a"], ["b", "c"]), np.array([0]))
-    for changes, message in (
-        ({"kind": "pair"}, "has 2 texts an example, got 1 and no places"),
-        ({"kind": "word"}, "places of a word in both"),
-        ({"classes": ("x",)}, "numbers of the 1 classes, got 0 to 1"),
-        ({"train": Examples(([],), np.array([]))}, "training examples are needed"),
+    for changes, code, datum in (
+        ({"kind": "pair"}, "malformed", "got 1"),
+        ({"kind": "word"}, "malformed", ""),
+        ({"classes": ("x",)}, "out_of_range", "got 0"),
+        ({"train": Examples(([],), np.array([]))}, "empty", ""),
     ):
-        with pytest.raises(InputError, match=message):
+        with raises(InputError, code=code, parameter=None, says=datum):
             ClassifySet(
                 **{"name": "own", "kind": "single", "classes": ("x", "y"), "train": one, "test": one, **changes}
             )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import raises
 from scipy import stats
 
 from limbeck.errors import UsageError
@@ -98,11 +99,11 @@ def test_a_set_of_few_pairs_makes_no_mean():
 
 def test_refused():
     ours = scored(0.4)
-    with pytest.raises(UsageError, match="over the same sets, got set0, set1 and set0"):
+    with raises(UsageError, code="not_comparable"):
         compare_means(ours, ours[:1])
-    with pytest.raises(UsageError, match="that differ"):
+    with raises(UsageError, code="not_comparable"):
         compare_means(ours, scored(0.4, sizes=(30, 300)))
-    with pytest.raises(UsageError, match="one target"):
+    with raises(UsageError, code="not_comparable"):
         mean_score([*ours, *scored(0.4, name="other")])
-    with pytest.raises(UsageError, match="one target"):
+    with raises(UsageError, code="not_comparable"):
         mean_score([])

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from refusals import raises
 from scipy import stats
 
 from limbeck.errors import UsageError
@@ -65,5 +66,5 @@ def test_what_is_missing_is_left_out() -> None:
 def test_too_few_to_judge() -> None:
     assert np.isnan(paired_means(np.zeros((1, 9)), np.ones((1, 9))).p).all()
     assert np.isnan(paired_means(np.zeros((1, 1)), np.ones((1, 1))).difference).all()
-    with pytest.raises(UsageError, match="same pairs"):
+    with raises(UsageError, code="wrong_shape"):
         paired_means(np.zeros((1, 9)), np.ones((1, 8)))

@@ -66,7 +66,7 @@ def test_a_reader_that_fails_is_found(tmp_path: Path) -> None:
 
     def nameless(folder: Path) -> None:
         if (folder / "x").read_bytes() != b"fine":
-            raise InputError("something is wrong")
+            raise InputError("something is wrong", code="damaged")
 
     for read, error in ((careless, KeyError), (nameless, AssertionError)):
         kind = Kind("bad", make, read)
@@ -120,22 +120,23 @@ def test_any_bytes(tmp_path: Path, magic: bytes, rest: bytes) -> None:
 # --- headers that promise more than there is --------------------------------------------------
 
 
-def refused(path: Path, read: Callable[[Path], object], match: str | None = None) -> str:
+def refused(path: Path, read: Callable[[Path], object], code: str = "") -> str:
     """The message."""
-    with pytest.raises(LimbeckError, match=match) as error:
+    with pytest.raises(LimbeckError) as error:
         read(path)
+    assert error.value.code == code or (error.value.code and not code)
     assert path.name in str(error.value)
     return str(error.value)
 
 
-def refused_cheaply(path: Path, read: Callable[[Path], object], match: str | None = None) -> None:
+def refused_cheaply(path: Path, read: Callable[[Path], object], code: str = "") -> None:
     """Refused without taking memory that the file could not fill."""
     import tracemalloc
 
-    refused(path, read, match)  # packages load at the first time, slowly where memory is traced
+    refused(path, read, code)  # packages load at the first time, slowly where memory is traced
     tracemalloc.start()
     try:
-        refused(path, read, match)
+        refused(path, read, code)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -206,12 +207,12 @@ def test_hdf5_that_is_larger_than_its_file(tmp_path: Path) -> None:
     with h5py.File(path, "w") as file:
         file.create_dataset("0", shape=(13, 10**7, 768), dtype="f4", chunks=(1, 1000, 768))
     assert path.stat().st_size < 10_000
-    refused_cheaply(path, OccurrenceVectors.load, "more than 1,000 times its size")
+    refused_cheaply(path, OccurrenceVectors.load, "too_large")
     for link in (h5py.ExternalLink("/etc/passwd", "x"), h5py.SoftLink("/y")):
         with h5py.File(path, "w") as file:
             file["y"] = np.zeros((1, 1, 1), dtype="f4")
             file["0"] = link
-        refused_cheaply(path, OccurrenceVectors.load, "link to elsewhere")
+        refused_cheaply(path, OccurrenceVectors.load, "outside_folder")
 
 
 # --- bombs ------------------------------------------------------------------------------------
@@ -227,10 +228,10 @@ def test_compressed_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compr
     monkeypatch.setattr(compression, "EXPANSION", 100)
     path = tmp_path / "bomb.txt"
     path.write_bytes(compress(b"a\n" * (1 << 20)))
-    message = refused(path, lambda path: list(Corpus(path, format="words").documents()), "must not grow to more than")
+    message = refused(path, lambda path: list(Corpus(path, format="words").documents()), "too_large")
     assert "100 times" in message
     path.write_bytes(compress(b"3 2\n" + b"0 " * (1 << 20)))
-    refused(path, StaticVectors.load, "must not grow to more than")
+    refused(path, StaticVectors.load, "too_large")
     ordinary = "".join(f"{i * 7919 % 10007} words of {i}\n" for i in range(20_000)).encode()
     path.write_bytes(compress(ordinary))
     assert len(list(Corpus(path, format="words").documents())) == 20
@@ -251,7 +252,7 @@ def test_zipped_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npz, "EXPANSION", 100)
     path = tmp_path / "v.npz"
     np.savez_compressed(path, vectors=np.zeros((1 << 20, 4), dtype=np.float32), words=np.zeros(1 << 20, dtype="<U1"))
-    refused(path, StaticVectors.load, "more than 100 times its size")
+    refused(path, StaticVectors.load, "damaged")
 
 
 def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,10 +260,10 @@ def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path = tmp_path / "text"
     for format, line in {"jsonl": '{"text": "' + "a" * 20_000, "conllu": "1\ta" * 9_000, "tsv": "a" * 10_000}.items():
         path.write_text(line)
-        refused(path, lambda path, format=format: list(Corpus(path, format=format).documents()), "fewer than 10,000")
+        refused(path, lambda path, format=format: list(Corpus(path, format=format).documents()), "too_large")
     path.write_text("1\ta\n" * 9_000)
-    refused(path, lambda path: list(Corpus(path, format="conllu").documents()), "a document must have fewer")
-    refused(path, lambda path: list(Corpus(path, format="semcor").documents()), "a document must have fewer")
+    refused(path, lambda path: list(Corpus(path, format="conllu").documents()), "too_large")
+    refused(path, lambda path: list(Corpus(path, format="semcor").documents()), "too_large")
 
 
 # --- archives ---------------------------------------------------------------------------------
@@ -304,14 +305,14 @@ def test_sparse_files_in_archives(tmp_path: Path) -> None:
     header[148:156] = b"%06o\0 " % sum(header)
     path = tmp_path / "a.tar"
     path.write_bytes(bytes(header) + bytes(1024))
-    refused(path, lambda path: list(Corpus(path, format="words")), "sparse file")
+    refused(path, lambda path: list(Corpus(path, format="words")), "unsupported")
 
 
 def test_entities_are_not_expanded(tmp_path: Path) -> None:
     path = tmp_path / "br-a01"
     lines = ["<!DOCTYPE x [", *[f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12)], "]>"]
     path.write_text("\n".join(lines))
-    refused(path, lambda path: list(Corpus(path, format="semcor")), "one SGML element")
+    refused(path, lambda path: list(Corpus(path, format="semcor")), "malformed")
     path.write_text("<contextfile>\n<s snum=1>\n<wf>&a11;</wf>\n</s>\n")
     assert [s.words for s in Corpus(path, format="semcor")] == [("&a11;",)]
 
@@ -340,7 +341,7 @@ def test_no_pickle_is_loaded(tmp_path: Path) -> None:
         {"words": np.array(["a", "b"]), "vectors": objects},
     ):
         np.savez(path, allow_pickle=True, **arrays)  # type: ignore[arg-type]
-        refused(path, StaticVectors.load, "pickle")
+        refused(path, StaticVectors.load, "damaged")
         refused(path, lambda path: OccurrenceVectors.load(path).strings_of(0))
         refused(path, state.load)
     np.savez(path, allow_pickle=True, __header__=np.array(Payload(trace), dtype=object))
@@ -409,7 +410,7 @@ DEEP = {
 def test_plans_and_tasks_nested_deeply(tmp_path: Path, how: str) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(DEEP[how], encoding="utf-8")
-    refused(path, Pipeline.read, "nested too deeply")
+    refused(path, Pipeline.read, "malformed")
     if how in ("lists", "inline"):
         refused(path, lambda path: list(entries_of(path)))
 

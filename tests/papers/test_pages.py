@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from made_runs import MadeRun, split_words
+from refusals import raises
 
 from limbeck.errors import InputError
 from limbeck.papers import paper_named
@@ -68,26 +69,26 @@ def test_a_filler_that_overwrites_prose_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "code", "datum"),
     [
-        ("prose", "must have a generated block; it has none"),
-        ("<!-- begin generated: claims -->\n", "'claims' does not"),
-        ("<!-- end generated: claims -->\n", "got end of 'claims'"),
-        ("<!-- begin generated: claims -->\n<!-- begin generated: models -->\n", "must be the end of 'claims'"),
-        ("<!-- begin generated: claims -->\n<!-- end generated: claims -->\n" * 2, "page.md:3: must be the beginning"),
-        ("<!-- begin generated: claim -->\n<!-- end generated: claim -->\n", "did you mean 'claims'"),
+        ("prose", "incomplete", "page.md: "),
+        ("<!-- begin generated: claims -->\n", "malformed", "page.md: "),
+        ("<!-- end generated: claims -->\n", "malformed", "page.md:1: "),
+        ("<!-- begin generated: claims -->\n<!-- begin generated: models -->\n", "malformed", "page.md:2: "),
+        ("<!-- begin generated: claims -->\n<!-- end generated: claims -->\n" * 2, "malformed", "page.md:3: "),
+        ("<!-- begin generated: claim -->\n<!-- end generated: claim -->\n", "unknown_choice", "'claims'"),
     ],
 )
-def test_wrong_marks_are_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_wrong_marks_are_refused(tmp_path: Path, text: str, code: str, datum: str) -> None:
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=re.escape(told)):
+    with raises(InputError, code=code, parameter=None, says=datum):
         read_page(page, block_names(PAPER))
     assert page.read_text(encoding="utf-8") == text
 
 
 def test_a_page_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="must be a page that is there"):
+    with raises(InputError, code="not_found", parameter="page"):
         read_page(tmp_path / "none.md", block_names(PAPER))
 
 

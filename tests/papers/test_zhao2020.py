@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from made_probes import LAYERS, by_layer, made_model, scores, write_labelled
+from refusals import raises
 from scipy.stats import spearmanr
 
 from limbeck.analysis.result import columns_of
@@ -499,7 +500,7 @@ def test_fewer_words_are_whole_words(tmp_path: Path) -> None:
     rare = fewer_words(labelled, 21, min_words=11)
     assert len(rare.classes) == 1
     assert set(rare.kind.tolist()) == {0}
-    with pytest.raises(InputError, match="max_combinations"):
+    with raises(InputError, code="too_few", parameter="min_words"):
         fewer_words(labelled, 5, min_words=6)
 
 
@@ -512,7 +513,7 @@ def test_what_is_probed_for(tmp_path: Path) -> None:
     assert ([Path(path).name for path in paths], name, classes, least) == (
         ["brown1", "brown2"], "SemCor", ("noun.*",), 150
     )  # fmt: skip
-    with pytest.raises(InputError, match="data must be a folder"):
+    with raises(InputError, code="not_found", parameter="data"):
         semcor_in(tmp_path / "nowhere")
     tasks, missing = find_tasks(tmp_path, ("pos", "mrpc"), seed=0)
     assert not tasks

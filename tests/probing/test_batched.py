@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 from torch import nn
 
 from limbeck.errors import InputError, UsageError
@@ -149,10 +150,10 @@ def test_probes_are_kept(rows: Rows, dev: Rows, tmp_path: Path):
 def test_a_loss_that_is_no_number_is_told(rows: Rows, dev: Rows, where: str, value: float):
     part = {"train": rows, "dev": dev}[where]
     part.features[3, 1, 2] = value
-    with pytest.raises(InputError, match=r"in epoch 1 it is none at 1 of 3 layers: lower learning_rate"):
+    with raises(InputError, code="not_finite", parameter="learning_rate", says="epoch 1"):
         train(rows, dev, names=CLASSES, settings=Training(hidden=4, epochs=2))
 
 
 def test_settings_that_make_no_sense_are_refused():
-    with pytest.raises(UsageError, match="above 0"):
+    with raises(UsageError, code="out_of_range"):
         Training(epochs=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from refusals import raises
 
 from limbeck.encoders import load_encoder
 from limbeck.errors import UsageError
@@ -127,5 +128,5 @@ def test_random_weights_are_another_models_and_the_same_each_time():
         assert np.abs(said[a] - said[b]).max() > 0.01
     assert len({each.fingerprint for each in (encoder, one, other)}) == 3
     assert one.fingerprint == again.fingerprint
-    with pytest.raises(UsageError, match="random-weights"):
+    with raises(UsageError, code="unsupported", parameter="control"):
         with_random_weights(object(), seed=0)

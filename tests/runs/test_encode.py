@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tiny_models
 from made import LAYERS, OwnEncoder, as_jsonl, contextual, sentences
+from refusals import raises
 
 import limbeck as lb
 from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
@@ -159,9 +160,9 @@ def test_a_stopped_encoding_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(Interrupted):
         encode(OwnEncoder(watch=stop), MADE, out=out, keep="float32", shard_units=60)
     assert not out.exists()
-    with pytest.raises(LimbeckError, match="unfinished run is here"):
+    with raises(LimbeckError, code="unfinished", parameter="existing"):
         encode(OwnEncoder(), MADE, out=out, keep="float32", shard_units=60)
-    with pytest.raises(InputError, match="keep was 'float32' and is 'float16' now"):
+    with raises(InputError, code="other_run", parameter="existing", says=("'float32'", "'float16'")):
         encode(OwnEncoder(), MADE, out=out, keep="float16", shard_units=60, existing="resume")
     encode(OwnEncoder(), MADE, out=out, keep="float32", shard_units=60, existing="resume")
     encode(OwnEncoder(), MADE, out=tmp_path / "whole", keep="float32", shard_units=60)
@@ -184,10 +185,10 @@ def test_finished_vectors_are_not_made_again(tmp_path: Path) -> None:
     out = tmp_path / "kept"
     made = encode(OwnEncoder(), MADE, out=out)
     assert encode(OwnEncoder(watch=never), MADE, out=out, existing="resume") == made
-    with pytest.raises(InputError, match=r"another keep \(float16\)") as caught:
+    with raises(InputError, code="other_run", parameter="keep", says="(float16)") as caught:
         encode(OwnEncoder(), MADE, out=out, existing="resume", keep="float32")
     assert (caught.value.code, caught.value.parameter) == ("other_run", "keep")
-    with pytest.raises(InputError, match="another model, text or settings") as caught:
+    with raises(InputError, code="other_run") as caught:
         encode(contextual, MADE, out=out, existing="resume")
     assert caught.value.code == "other_run"
 
@@ -227,15 +228,15 @@ def test_a_folder_is_needed() -> None:
 
 def test_too_large_for_float16_is_named(tmp_path: Path) -> None:
     large = FunctionEncoder(lambda texts: [np.full((len(t.words), 2), 1e5) for t in texts], name="large")
-    with pytest.raises(InputError, match=r"kept as float16 must be within ±65504, got 100000 in layer 0 of"):
+    with raises(InputError, code="out_of_range", parameter="dtype", says=("got 100000", "65504", "layer 0")):
         encode(large, MADE, out=tmp_path / "kept")
     encode(large, MADE, out=tmp_path / "kept", keep="float32", existing="replace")
 
 
 def test_an_unfinished_folder_is_not_taken_for_vectors(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"vectors\.json"):
+    with raises(InputError, code="incomplete", says="vectors.json"):
         lb.measure(vectors=tmp_path)
-    with pytest.raises(UsageError, match="did you mean 'float32'") as caught:
+    with raises(UsageError, code="unknown_choice", parameter="keep", says="'float32'") as caught:
         encode(contextual, MADE, out=tmp_path / "kept", keep="float23")
     assert (caught.value.code, caught.value.parameter) == ("unknown_choice", "keep")
 

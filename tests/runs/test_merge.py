@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 from made import DIM, OwnEncoder, sentences
+from refusals import raises
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError, UsageError
@@ -103,7 +104,7 @@ def test_a_part_without_a_text_of_its_own(tmp_path: Path) -> None:
     lb.measure(OwnEncoder(), made, out=tmp_path / "whole", **SETTINGS)
     for number in (1, 3):
         lb.measure(OwnEncoder(), made, out=tmp_path / str(number), **SETTINGS, part=f"{number}/3")
-    with pytest.raises(LimbeckError, match=r"part 2/3: .* merge the other parts without it"):
+    with raises(LimbeckError, code="only_duplicates", parameter="part"):
         lb.measure(OwnEncoder(), made, out=tmp_path / "2", **SETTINGS, part="2/3")
     merge(tmp_path / "1", tmp_path / "3", out=tmp_path / "merged")
     check_exact(tmp_path / "merged", tmp_path / "whole")
@@ -200,16 +201,16 @@ def test_texts_of_their_own_two_by_two(apart: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "what"),
+    ("other", "says"),
     [
-        ("chosen", r"they follow \d+ and \d+ words, of which \d+ are the same; .*part K/N.* vocabulary"),
-        ("unnumbered", "numbered 0 to 5 in the one and from 0 in the other; .*first_document 6"),
-        ("overlapping", r"9 texts of \d+ and of \d+ are in both"),
-        ("a", "they are of the same text"),
+        ("chosen", "vocabulary"),
+        ("unnumbered", "first_document 6"),
+        ("overlapping", "9 texts"),
+        ("a", "the same text"),
     ],
 )
-def test_texts_that_do_not_belong_together(apart: Path, other: str, what: str) -> None:
-    with pytest.raises(InputError, match=f"do not belong together: .*{what}") as caught:
+def test_texts_that_do_not_belong_together(apart: Path, other: str, says: str) -> None:
+    with raises(InputError, code="not_mergeable", parameter="runs", says=says) as caught:
         merge(apart / "a", apart / other, out=apart / "refused")
     assert str(apart / "a") in str(caught.value)
     assert str(apart / other) in str(caught.value)
@@ -249,7 +250,7 @@ def test_parts_that_do_not_belong_together(
     runs: Path, tmp_path: Path, encoder: Any, settings: MeasureSettings, part: str | None, options: Any, what: str
 ) -> None:
     lb.measure(encoder, MADE, out=tmp_path / "other", **settings, part=part, **options)
-    with pytest.raises(InputError, match="do not belong together") as caught:
+    with raises(InputError, code="not_mergeable", parameter="runs") as caught:
         merge(runs / "1", tmp_path / "other", out=tmp_path / "merged")
     assert what in str(caught.value)
 
@@ -350,15 +351,15 @@ def test_parts_cover_the_text_once() -> None:
 
 @pytest.mark.parametrize("wrong", ["3", "0/2", "3/2", "1/", "a/b"])
 def test_wrong_parts(wrong: str) -> None:
-    with pytest.raises(UsageError, match="part must be K/N"):
+    with raises(UsageError, code="malformed", parameter="part"):
         TextPart.parse(wrong)
 
 
 def test_more_parts_than_documents() -> None:
-    with pytest.raises(LimbeckError, match=r"at least 20 documents .* has 14"):
+    with raises(LimbeckError, code="too_few", parameter="part", says=("20", "14")):
         lb.measure(OwnEncoder(), MADE, **SETTINGS, part="1/20")
 
 
 def test_two_pass_has_no_parts(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="two_pass"):
+    with raises(UsageError, code="exclusive", parameter="two_pass"):
         lb.measure(OwnEncoder(), MADE, **SETTINGS, two_pass=True, part="1/2")

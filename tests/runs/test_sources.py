@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from refusals import raises
 
 from limbeck.corpus import Corpus
 from limbeck.errors import UsageError
@@ -20,7 +21,7 @@ def table() -> StaticVectors:
 def test_units_that_are_asked_for_are_had_or_refused() -> None:
     assert open_source("mini-bert", SENTENCES, units="pieces").encoder.units == "pieces"
     for model in ("mini-elmo", table()):
-        with pytest.raises(UsageError, match="which has no pieces: leave units out"):
+        with raises(UsageError, code="no_effect", parameter="units"):
             open_source(model, SENTENCES, units="pieces")
 
 

@@ -15,6 +15,7 @@ import pytest
 import tiny_models
 import torch
 from made import OwnEncoder, sentences
+from refusals import raises
 
 from limbeck.accumulators import Accumulator, Moments, WordSums
 from limbeck.cli import main
@@ -30,7 +31,7 @@ SHAPE = {"layers": 2, "dim": 5}
 
 def test_an_unknown_engine_is_refused() -> None:
     source = TextSource(Corpus.from_sentences(sentences(9)), OwnEncoder())
-    with pytest.raises(UsageError, match="did you mean 'ray'"):
+    with raises(UsageError, code="unknown_choice", parameter="engine", says="'ray'"):
         run_pass(source, [], engine="rya")
 
 
@@ -38,7 +39,7 @@ def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "limbeck.stream.ray", raising=False)
     source = TextSource(Corpus.from_sentences(sentences(9)), OwnEncoder())
-    with pytest.raises(MissingExtra, match=r'pip install "limbeck\[ray\]"'):
+    with raises(MissingExtra, code="not_installed"):
         run_pass(source, [], engine="ray")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from made import sentences
+from refusals import raises
 
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import Sentence, texts_of
@@ -150,7 +151,7 @@ def test_a_plan_survives_its_arrays() -> None:
 
 
 def test_no_words_at_all_is_an_error() -> None:
-    with pytest.raises(LimbeckError, match="must hold words"):
+    with raises(LimbeckError, code="no_words", parameter="corpus"):
         make_plan(iter(()), choice=EVERYTHING, shard_units=10)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import raises
 
 from limbeck.errors import LimbeckError
 from limbeck.stream.workers import Pool, Workers
@@ -132,7 +133,7 @@ def test_what_goes_wrong_arrives(workers: Workers, error: type[Exception], arriv
 
 
 def test_a_process_of_the_pool_that_is_killed() -> None:
-    with Workers(1) as workers, pytest.raises(LimbeckError, match=r"ended unexpectedly .*: lower workers"):
+    with Workers(1) as workers, raises(LimbeckError, code="process_ended", parameter="workers"):
         list(workers.run(KillOne()))
 
 

@@ -109,7 +109,7 @@ def test_only_finite_decimal_numbers_are_numbers(
 
 
 def refuse_arrow(module: str, *, purpose: str) -> None:
-    raise MissingExtra(module)
+    raise MissingExtra(module, code="not_installed")
 
 
 def test_header_that_promises_too_few(tmp_path: Path) -> None:

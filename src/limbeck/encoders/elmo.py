@@ -68,7 +68,7 @@ class ElmoEncoder:
         self._dtype: torch.dtype = getattr(torch, choose(dtype, DTYPES, what="dtype"))
         if batch_tokens is not None and batch_tokens < 1:
             raise UsageError(
-                f"batch_tokens is a number of characters, 1 or more; got {batch_tokens}.",
+                f"--batch-tokens is a number of characters, 1 or more; got {batch_tokens}.",
                 code="out_of_range",
                 parameter="batch_tokens",
             )

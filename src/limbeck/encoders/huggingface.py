@@ -79,7 +79,7 @@ class HuggingFaceEncoder:
         self._batch_tokens = choose_batch_tokens(self._device) if batch_tokens is None else batch_tokens
         if self._batch_tokens < 1:
             raise UsageError(
-                f"batch_tokens is a number of pieces, 1 or more; got {batch_tokens}.",
+                f"--batch-tokens is a number of pieces, 1 or more; got {batch_tokens}.",
                 code="out_of_range",
                 parameter="batch_tokens",
             )
@@ -88,7 +88,7 @@ class HuggingFaceEncoder:
         self._two_stacks = bool(getattr(base.config, "is_encoder_decoder", False))
         if stack == "decoder" and not self._two_stacks:
             raise UsageError(
-                f'stack="decoder" is for encoder-decoders; {name} has one stack only: leave stack out.',
+                f"--stack=decoder is for encoder-decoders; {name} has one stack only: leave --stack out.",
                 code="no_effect",
                 parameter="stack",
             )
@@ -420,13 +420,13 @@ def choose_device(device: str) -> torch.device:
         chosen = torch.device(device)
     except RuntimeError as error:
         raise UsageError(
-            f'device must be "auto", "cpu", "cuda", "cuda:1" or "mps"; got {device!r}.',
+            f'--device must be "auto", "cpu", "cuda", "cuda:1" or "mps"; got {device!r}.',
             code="unknown_choice",
             parameter="device",
         ) from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise UsageError(
-            f"device {device!r} needs a GPU that torch can use; there is none: leave device out.",
+            f"--device {device!r} needs a GPU that torch can use; there is none: leave --device out.",
             code="no_gpu",
             parameter="device",
         )

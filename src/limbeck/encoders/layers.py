@@ -32,7 +32,7 @@ def choose_layers(wanted: str | int | Sequence[str | int] | None, blocks: int) -
         match = _RANGE.match(name)
         if match is None:
             raise UsageError(
-                f'layers must be like "0", "3-5", "-1", "table", or several with commas between; got {name!r}.',
+                f'--layers must be like "0", "3-5", "-1", "table", or several with commas between; got {name!r}.',
                 code="malformed",
                 parameter="layers",
             )
@@ -43,7 +43,7 @@ def choose_layers(wanted: str | int | Sequence[str | int] | None, blocks: int) -
         found.update(range(low, (low if high is None else high) + 1))
     if not found:
         raise UsageError(
-            "At least one layer must be chosen; got none: leave layers out for all.",
+            "At least one layer must be chosen; got none: leave --layers out for all.",
             code="required",
             parameter="layers",
         )

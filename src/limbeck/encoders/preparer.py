@@ -63,7 +63,7 @@ class PiecePreparer:
         self.special = special
         if special and (units != "pieces" or context is not None or targets is not None):
             raise UsageError(
-                "special tokens are pieces around a whole text: ask for units pieces, all of them.",
+                "special tokens are pieces around a whole text: ask for --units=pieces, all of them.",
                 code="exclusive",
                 parameter="special",
             )
@@ -76,7 +76,7 @@ class PiecePreparer:
             )
         if context is not None and context < 0:
             raise UsageError(
-                f"context is a number of words to each side, 0 or more; got {context}.",
+                f"--context is a number of words to each side, 0 or more; got {context}.",
                 code="out_of_range",
                 parameter="context",
             )
@@ -138,7 +138,7 @@ class PiecePreparer:
         """The same with special tokens among its units, where these are words too, called "" then."""
         if self.context is not None or self.targets is not None or self.label is not None:
             raise UsageError(
-                "special tokens stand around a whole text: leave context and targets out.",
+                "special tokens stand around a whole text: leave --context and --targets out.",
                 code="exclusive",
                 parameter="special",
             )
@@ -253,7 +253,7 @@ def _read_targets(targets: str | Collection[str] | None) -> tuple[str | None, fr
     if isinstance(targets, str):
         if not targets.startswith(LABEL) or targets == LABEL:
             raise UsageError(
-                f'targets must be a list of words or "label:" and a layer of annotation; '
+                f'--targets must be a list of words or "label:" and a layer of annotation; '
                 f"got {targets!r}: give [{targets!r}] for the word.",
                 code="wrong_type",
                 parameter="targets",
@@ -261,7 +261,7 @@ def _read_targets(targets: str | Collection[str] | None) -> tuple[str | None, fr
         return targets[len(LABEL) :], None
     if targets is not None and not targets:
         raise UsageError(
-            "targets must name at least one word; got none: leave it out for all words.",
+            "--targets must name at least one word; got none: leave it out for all words.",
             code="required",
             parameter="targets",
         )

@@ -122,7 +122,7 @@ class Speller:
 
     def token(self, piece: int) -> str:
         raise InputError(
-            "A model that reads characters gives vectors to words only: leave units out.",
+            "A model that reads characters gives vectors to words only: leave --units out.",
             code="unsupported",
             parameter="units",
         )

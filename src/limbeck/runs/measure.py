@@ -123,12 +123,17 @@ class MeasuredPass:
 
     def join_pass(self, reading: Reading, folder: RunFolder) -> None:
         if self.measures.two_pass:
-            raise UsageError(f"{self.title}: two-pass reads the text twice, a shared pass once: run it separately.")
+            raise UsageError(
+                f"{self.title}: two-pass reads the text twice, a shared pass once: run it separately.",
+                code="not_shared",
+            )
         units = self.measures.rules.units
         if units != reading.encoder.units and not reading.units_asked and hasattr(reading.encoder, "with_layers"):
             raise UsageError(
                 f"{self.title}: preset {self.measures.preset} is of {units}, and the pass reads "
-                f'{reading.encoder.units}: put units = "{units}" at the top of the pipeline, or run it separately.'
+                f'{reading.encoder.units}: put units = "{units}" at the top of the pipeline, or run it separately.',
+                code="not_shared",
+                parameter="preset",
             )
         super().join_pass(reading, folder)  # type: ignore[misc]
 

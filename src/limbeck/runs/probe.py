@@ -274,7 +274,8 @@ limbeck probe --model ./fine-tuned --data labelled.jsonl --probes runs/before --
     def join_pass(self, reading: Reading, folder: RunFolder) -> None:
         if reading.text_unit != "sentence":
             raise UsageError(
-                f"{self.title}: probes see a sentence at a time, the pass a {reading.text_unit}: run it by itself."
+                f"{self.title}: probes see a sentence at a time, the pass a {reading.text_unit}: run it by itself.",
+                code="not_shared",
             )
         self.folder, self.shared = folder, True
         if self.layers is None and hasattr(reading.encoder, "with_layers"):

@@ -57,7 +57,7 @@ class TextSource:
     def __post_init__(self) -> None:
         if self.batch_tokens < 1:
             raise UsageError(
-                f"batch_tokens is a number of pieces, 1 or more; got {self.batch_tokens}.",
+                f"--batch-tokens is a number of pieces, 1 or more; got {self.batch_tokens}.",
                 code="out_of_range",
                 parameter="batch_tokens",
             )

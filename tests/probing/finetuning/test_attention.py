@@ -6,8 +6,8 @@ import copy
 
 import made_tasks
 import numpy as np
-import pytest
 import torch
+from refusals import raises
 
 import limbeck as lb
 from limbeck.encoders.loading import Parts
@@ -83,7 +83,7 @@ def test_table_names_layers_from_one():
 
 
 def test_models_that_cannot_be_compared():
-    with pytest.raises(InputError, match="same pieces"):
+    with raises(InputError, code="not_comparable"):
         lb.probing.attention_similarity(made_tasks.parts(), made_tasks.parts("gpt2"), TEXTS)
-    with pytest.raises(UsageError, match="at least one"):
+    with raises(UsageError, code="required", parameter="texts"):
         lb.probing.attention_similarity(made_tasks.parts(), made_tasks.parts(), [])

@@ -6,6 +6,7 @@ import made_tasks
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 
 from limbeck.encoders.alignment import Aligner
 from limbeck.errors import UsageError
@@ -96,7 +97,7 @@ def test_a_model_that_does_not_heed_the_mask_is_refused():
     check_masking(model, causal=False)
     heeding = model.forward
     model.forward = lambda input_ids, attention_mask: heeding(input_ids=input_ids)
-    with pytest.raises(UsageError, match="attention_window needs a model"):
+    with raises(UsageError, code="unsupported", parameter="attention_window"):
         check_masking(model, causal=False)
 
 

@@ -6,6 +6,7 @@ import made_tasks
 import numpy as np
 import pytest
 import torch
+from refusals import raises
 
 from limbeck.encoders.alignment import Aligner
 from limbeck.errors import UsageError
@@ -119,5 +120,5 @@ def test_a_batch_holds_what_its_windows_hold():
 
 
 def test_no_room():
-    with pytest.raises(UsageError, match="max_length"):
+    with raises(UsageError, code="out_of_range", parameter="max_length"):
         reader(length=4)

@@ -34,7 +34,7 @@ class MaskedTargets:
     ) -> None:
         if encoder.units != "words":
             raise UsageError(
-                "masked contexts belong to words: leave units pieces out.", code="exclusive", parameter="units"
+                "masked contexts belong to words: leave --units=pieces out.", code="exclusive", parameter="units"
             )
         reader = encoder.prepare.aligner
         backend = getattr(reader, "backend", None)

@@ -25,7 +25,9 @@ def check_together(settings: DistillSettings) -> None:
         able = [name for name, method in METHODS.items() if method.together]
         raise UsageError(
             f"torchrun starts several processes for methods that train, {', '.join(able[:-1])} and {able[-1]}; "
-            f"{', '.join(alone)} {'is' if len(alone) == 1 else 'are'} for one: leave torchrun out."
+            f"{', '.join(alone)} {'is' if len(alone) == 1 else 'are'} for one: leave torchrun out.",
+            code="unsupported",
+            parameter="method",
         )
 
 

@@ -69,7 +69,9 @@ def _execute(run: Run[R], context: RunContext) -> tuple[R, bool]:
             return complete(run, folder, replace(context, workers=workers)), False
     except KeyboardInterrupt:
         if folder.resumable:
-            raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
+            raise Interrupted(
+                "stopped; to go on: the same command with --existing=resume.", code="stopped", parameter="existing"
+            ) from None
         raise
 
 

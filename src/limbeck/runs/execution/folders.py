@@ -86,11 +86,15 @@ class RunFolder:
             self._lock = begin(self.unfinished, RUN, anew=existing != "resume")
         except BlockingIOError:
             raise LimbeckError(
-                f"{self.target}: another run is writing it at this moment: wait for it, or choose another --out."
+                f"{self.target}: another run is writing it at this moment: wait for it, or choose another --out.",
+                code="busy",
+                parameter="out",
             ) from None
         except OSError as error:
             raise LimbeckError(
-                f"{self.target}: the output must be writable; {error.strerror}: choose another --out."
+                f"{self.target}: the output must be writable; {error.strerror}: choose another --out.",
+                code="not_writable",
+                parameter="out",
             ) from error
 
     def finish(self) -> Path:
@@ -101,12 +105,14 @@ class RunFolder:
         try:
             refuse_other(place)  # somebody may have put something there meanwhile
             if self._existing == "fail" and holds_run(place):
-                raise LimbeckError("another run is there by now")
+                raise LimbeckError("another run is there by now", code="busy")
             put_in_place(self.unfinished, place, RUN)
         except (OSError, LimbeckError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise LimbeckError(
-                f"{self.target}: could not be put in place ({reason}); the run is in {self.unfinished}."
+                f"{self.target}: could not be put in place ({reason}); the run is in {self.unfinished}.",
+                code="not_writable",
+                parameter="out",
             ) from error
         for name in self.passing:
             remove_own(place, name)
@@ -167,11 +173,15 @@ def held(folder: str | Path) -> Iterator[Path]:
             mark(place, REPRODUCTION)
         except BlockingIOError:
             raise LimbeckError(
-                f"{folder}: another run is writing it at this moment: wait for it, or choose another --out."
+                f"{folder}: another run is writing it at this moment: wait for it, or choose another --out.",
+                code="busy",
+                parameter="out",
             ) from None
         except OSError as error:
             raise LimbeckError(
-                f"{folder}: the output must be writable; {error.strerror}: choose another --out."
+                f"{folder}: the output must be writable; {error.strerror}: choose another --out.",
+                code="not_writable",
+                parameter="out",
             ) from error
         yield place
     finally:
@@ -220,7 +230,11 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
     place = place_of(as_path(target))
     here = Path.cwd()
     if place == here or place in here.parents:
-        raise LimbeckError(f"{target}: the output must be a folder of its own, not the one you are in: name a new one.")
+        raise LimbeckError(
+            f"{target}: the output must be a folder of its own, not the one you are in: name a new one.",
+            code="in_the_way",
+            parameter="out",
+        )
     recover(place)
     refuse_other(place)
     refuse_moved(place)
@@ -228,15 +242,23 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
     if place.exists():
         refuse_old(place)
     if existing == "fail" and holds_run(place):
-        raise LimbeckError(f"{target}: it already holds a run: --existing=replace, or another --out.")
+        raise LimbeckError(
+            f"{target}: it already holds a run: --existing=replace, or another --out.",
+            code="exists",
+            parameter="existing",
+        )
     if existing == "replace" and holds_run(place) and own_in(place) is None:
         raise LimbeckError(
             f"{target}: only what limbeck has written is replaced, this run has no record of that (the file {MARK}): "
-            "remove the folder yourself, or choose another --out."
+            "remove the folder yourself, or choose another --out.",
+            code="in_the_way",
+            parameter="out",
         )
     if existing == "fail" and holds_more_than_a_beginning(unfinished_of(target)):
         raise LimbeckError(
-            f"{target}: an unfinished run is here: --existing=resume goes on, --existing=replace begins anew."
+            f"{target}: an unfinished run is here: --existing=resume goes on, --existing=replace begins anew.",
+            code="unfinished",
+            parameter="existing",
         )
 
 
@@ -312,9 +334,15 @@ def refuse_other(place: Path, holds: str = RUN) -> None:
         told = mark_of(place)
         good = told["holds"] == holds if told is not None else place.is_dir() and _holds_older(place, holds)
     except OSError as error:
-        raise LimbeckError(f"{place}: the output must be readable; {error.strerror}: choose another --out.") from error
+        raise LimbeckError(
+            f"{place}: the output must be readable; {error.strerror}: choose another --out.",
+            code="not_readable",
+            parameter="out",
+        ) from error
     if not good:
         raise LimbeckError(
             f"{place}: it already holds something that is no {holds} of limbeck and stays as it is: choose another "
-            "--out."
+            "--out.",
+            code="in_the_way",
+            parameter="out",
         )

@@ -21,9 +21,13 @@ CORPORA = (
 def corpus_in_memory(corpus: Any, **options: Any) -> Corpus:
     """A Corpus of what is no single path: several paths, texts, sentences or rows."""
     if isinstance(corpus, bytes | Mapping) or not isinstance(corpus, Iterable):
-        raise UsageError(f"{CORPORA}; got {type(corpus).__name__}.")
+        raise UsageError(f"{CORPORA}; got {type(corpus).__name__}.", code="wrong_type", parameter="corpus")
     if hasattr(corpus, "iterrows"):
-        raise UsageError(f'{CORPORA}; got a table: give the column of texts, such as table["text"].')
+        raise UsageError(
+            f'{CORPORA}; got a table: give the column of texts, such as table["text"].',
+            code="wrong_type",
+            parameter="corpus",
+        )
     items = list(corpus)
     if items and all(isinstance(one, str | Path) for one in items):
         if not any(_is_text(one) for one in items):
@@ -31,13 +35,17 @@ def corpus_in_memory(corpus: Any, **options: Any) -> Corpus:
         if there := [one for one in items if isinstance(one, Path) or names_something(one)]:
             raise UsageError(
                 f"a list of strings must be all texts or all paths; {str(there[0])!r} is a path, and "
-                f"{next(one for one in items if _is_text(one))[:40]!r} is none: give one kind."
+                f"{next(one for one in items if _is_text(one))[:40]!r} is none: give one kind.",
+                code="wrong_type",
+                parameter="corpus",
             )
         return Corpus.from_texts(items, **_refusing(options, ("format", "cells", "encoding"), "texts in memory"))
     if items and all(isinstance(one, str | Mapping) for one in items):
         return Corpus.from_texts(items, **_refusing(options, ("format", "cells", "encoding"), "rows in memory"))
     if wrong := [one for one in items if not isinstance(one, Sentence) and not _is_words(one)]:
-        raise UsageError(f"{CORPORA}; got {' '.join(repr(wrong[0]).split())[:60]} in it.")
+        raise UsageError(
+            f"{CORPORA}; got {' '.join(repr(wrong[0]).split())[:60]} in it.", code="wrong_type", parameter="corpus"
+        )
     idle = ("format", "language", "paragraphs", "columns", "cells", "encoding")
     return Corpus.from_sentences(items, **_refusing(options, idle, "sentences in memory"))
 

@@ -47,9 +47,13 @@ def check_steady(before: Stamps, cause: BaseException | None = None) -> None:
     for path, known in before.items():
         now = _stamp(path)
         if now is None:
-            raise InputError(f"{path}: what a run reads must stay, this file has vanished: {AGAIN}.") from cause
+            raise InputError(
+                f"{path}: what a run reads must stay, this file has vanished: {AGAIN}.", code="vanished"
+            ) from cause
         if now != known:
-            raise Changed(f"{path}: what a run reads must stay, this file has changed: {AGAIN}.") from cause
+            raise Changed(
+                f"{path}: what a run reads must stay, this file has changed: {AGAIN}.", code="changed"
+            ) from cause
 
 
 def _stamp(path: Path | RemoteFile) -> object:

@@ -46,7 +46,11 @@ class TextPart:
         """ "2/3" as the second of three."""
         found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if not found or not 1 <= int(found[1]) <= int(found[2]):
-            raise UsageError(f"--part must be K/N, such as 2/3 for the second of three parts; got {text!r}.")
+            raise UsageError(
+                f"--part must be K/N, such as 2/3 for the second of three parts; got {text!r}.",
+                code="malformed",
+                parameter="part",
+            )
         return cls(int(found[1]), int(found[2]))
 
     def __str__(self) -> str:
@@ -82,7 +86,9 @@ def division_of(
     if isinstance(part, str):
         part = TextPart.parse(part)
     if index_of is not None and part is None:
-        raise UsageError("--index-of is of another part of the same text: it needs --part.")
+        raise UsageError(
+            "--index-of is of another part of the same text: it needs --part.", code="required", parameter="part"
+        )
     words = read_vocabulary(vocabulary) if isinstance(vocabulary, str | Path) else vocabulary
     return Division(
         part, None if index_of is None else Path(index_of).expanduser(), None if words is None else tuple(words)
@@ -223,14 +229,18 @@ def borrow_plan(division: Division, identity: dict[str, Any]) -> Whole | None:
     theirs = division.index_of / "state"
     if not ((theirs / PLAN).is_file() and (theirs / TEXTS).is_file()):
         raise InputError(
-            f"{division.index_of}: --index-of needs the run of another part, with its state/: check the path."
+            f"{division.index_of}: --index-of needs the run of another part, with its state/: check the path.",
+            code="not_found",
+            parameter="index_of",
         )
     arrays, about = load(theirs / PLAN)
     unlike = [name for name, value in identity.items() if name != "part" and about["settings"].get(name) != value]
     if unlike:
         raise InputError(
             f"{division.index_of}: parts of one text share model, text and settings; {unlike[0]} is another: make the "
-            "plan anew without --index-of."
+            "plan anew without --index-of.",
+            code="other_run",
+            parameter="index_of",
         )
     texts, _ = load(theirs / TEXTS)
     return Whole(Plan.from_arrays({**arrays, "shards": texts["shards"]}, about["dropped"]), texts)
@@ -248,7 +258,9 @@ def part_of(plan: Plan, part: TextPart) -> Plan:
     if len(plan.shards) < part.count:
         raise LimbeckError(
             f"--part {part} needs a text of at least {part.count} documents that can be read apart; this one has "
-            f"{len(plan.shards)}: ask for fewer parts."
+            f"{len(plan.shards)}: ask for fewer parts.",
+            code="too_few",
+            parameter="part",
         )
     ends = np.cumsum([shard.units for shard in plan.shards])
     middles = ends - np.array([shard.units for shard in plan.shards]) / 2

@@ -108,11 +108,15 @@ class Pipeline:
             found = tomllib.loads(text)
             check_values(found)
         except OSError as error:
-            raise InputError(f"{path}: a pipeline must be readable; {error.strerror}: check the path.") from error
+            raise InputError(
+                f"{path}: a pipeline must be readable; {error.strerror}: check the path.", code="not_readable"
+            ) from error
         except RecursionError as error:
-            raise InputError(f"{path}: a pipeline must be TOML of a few levels, this is nested too deeply.") from error
+            raise InputError(
+                f"{path}: a pipeline must be TOML of a few levels, this is nested too deeply.", code="malformed"
+            ) from error
         except ValueError as error:
-            raise InputError(f"{path}: a pipeline must be TOML: {error}.") from error
+            raise InputError(f"{path}: a pipeline must be TOML: {error}.", code="malformed") from error
         shared = {dashed(key): value for key, value in found.items() if key not in sharing()}
         tables: list[Table] = []
         for command in sharing():
@@ -120,7 +124,10 @@ class Pipeline:
             for number, options in enumerate([given] if isinstance(given, dict) else given, 1):
                 if not isinstance(options, dict):
                     raise InputError.at(
-                        path, line_of(text, "", 1, command), f"{command} must be a table, [[{command}]]."
+                        path,
+                        line_of(text, "", 1, command),
+                        f"{command} must be a table, [[{command}]].",
+                        code="malformed",
                     )
                 keys = {dashed(key): value for key, value in options.items()}
                 tables.append(Table(command, keys, line_of(text, command, number), number))
@@ -155,7 +162,9 @@ class Pipeline:
     def runs(self, out: Path | None = None) -> list[SharedRun[Any]]:
         """The runs, each with the settings that its own command would have; `out` holds those that name no folder."""
         if not self.tables:
-            raise UsageError(f"{self.path}: a pipeline must have a run, it has none: add [[measure]], for example.")
+            raise UsageError(
+                f"{self.path}: a pipeline must have a run, it has none: add [[measure]], for example.", code="empty"
+            )
         for key in ("model", "corpus"):
             if key not in self.shared:
                 self.fail(f"a pipeline needs a model and a text; {key} is missing")
@@ -266,7 +275,9 @@ def run(
         with start_workers(settings, corpus=shared["corpus"], device=shared.get("device")) as processes:
             results = run_jobs(found, file.open, existing=existing, workers=processes, progress=progress, tell=notify)
     except KeyboardInterrupt:
-        raise Interrupted("stopped; to go on: the same command with --existing=resume.") from None
+        raise Interrupted(
+            "stopped; to go on: the same command with --existing=resume.", code="stopped", parameter="existing"
+        ) from None
     return {one.out: result for one, result in zip(found, results, strict=True)}
 
 

@@ -56,7 +56,11 @@ class Reading:
         """The text read with these layers; a model that has no choice of layers has its own."""
         choose = getattr(self.encoder, "with_layers", None)
         if choose is None and layers is not None:
-            raise UsageError(f"layers cannot be chosen for {self.encoder.name}: leave them out.")
+            raise UsageError(
+                f"layers cannot be chosen for {self.encoder.name}: leave them out.",
+                code="no_effect",
+                parameter="layers",
+            )
         encoder = self.encoder if choose is None else choose(layers)
         return TextSource(self.corpus, encoder, self.text_unit, self.batch_tokens)
 
@@ -76,11 +80,15 @@ def run_jobs(
     has given them already.
     """
     if not jobs:
-        raise UsageError("a pipeline must have at least one run, it has none: add one.")
+        raise UsageError("a pipeline must have at least one run, it has none: add one.", code="empty")
     places = [Path(job.out).resolve() for job in jobs]
     for job, place in zip(jobs, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(f"{job.title}: every run needs a separate folder; two have {job.out}: name another.")
+            raise UsageError(
+                f"{job.title}: every run needs a separate folder; two have {job.out}: name another.",
+                code="twice",
+                parameter="out",
+            )
         check_target(job.out, existing=existing)
     with ExitStack() as stack:
         processes = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))

@@ -65,7 +65,11 @@ def open_source(
         model, vectors = None, model
     if vectors is not None:
         if model is not None or corpus is not None:
-            raise UsageError("--vectors stand in the place of --model and --corpus: give one or the other.")
+            raise UsageError(
+                "--vectors stand in the place of --model and --corpus: give one or the other.",
+                code="two_sources",
+                parameter="vectors",
+            )
         device = options.pop("device", "auto")
         refuse_options(options | ({"first_document": first_document} if first_document else {}), "kept vectors")
         where = "cpu" if device == "auto" else str(choose_device(device))
@@ -75,10 +79,18 @@ def open_source(
             return VectorSource(OccurrenceVectors.load(vectors), str(vectors), where)
         kept = in_memory(vectors) if is_array(vectors) else vectors
         if not isinstance(kept, OccurrenceVectors):
-            raise UsageError(f"vectors are a file or folder of kept ones, or an array; got {kind_of(vectors)}.")
+            raise UsageError(
+                f"vectors are a file or folder of kept ones, or an array; got {kind_of(vectors)}.",
+                code="wrong_type",
+                parameter="vectors",
+            )
         return VectorSource(kept, IN_MEMORY, where)
     if model is None or corpus is None:
-        raise UsageError("a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).")
+        raise UsageError(
+            "a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).",
+            code="no_source",
+            parameter="model",
+        )
     corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
     text = open_corpus(corpus, **corpus_options)
     if first_document:
@@ -87,7 +99,11 @@ def open_source(
         text = LaterDocuments(text, first_document)
     encoder = open_encoder(model, units=units or preset_units, batch_tokens=batch_tokens, **options)
     if units is not None and encoder.units != units:
-        raise UsageError(f"units are {encoder.units} for {encoder.name}, which has no {units}: leave --units out.")
+        raise UsageError(
+            f"units are {encoder.units} for {encoder.name}, which has no {units}: leave --units out.",
+            code="no_effect",
+            parameter="units",
+        )
     if batch_tokens is None:
         batch_tokens = getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
     return TextSource(text, encoder, choose_unit(text_unit), int(batch_tokens))
@@ -96,7 +112,7 @@ def open_source(
 def need_words(source: Source) -> Source:
     """The source, if its rows have words."""
     if getattr(source, "wordless", False):
-        raise InputError(NO_WORDS.format(getattr(source, "path", source.name)))
+        raise InputError(NO_WORDS.format(getattr(source, "path", source.name)), code="no_words", parameter="words")
     return source
 
 
@@ -123,7 +139,9 @@ def open_corpus(corpus: Any, **options: Any) -> Corpus:
     elif isinstance(corpus, str) and any(map(str.isspace, corpus)) and not names_something(corpus):
         raise InputError(
             f"{' '.join(corpus.split())[:60]}: there is no such file or folder: check the path; a text itself is "
-            "given in a list, [text]."
+            "given in a list, [text].",
+            code="not_found",
+            parameter="corpus",
         )
     else:
         found = Corpus(corpus, **options)
@@ -139,7 +157,7 @@ def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None =
     """
     choose(units, UNITS, what="units")
     if isinstance(model, str | Path) and not str(model):
-        raise UsageError("a model's name or folder is needed, got none.")
+        raise UsageError("a model's name or folder is needed, got none.", code="required", parameter="model")
     if isinstance(model, str | Path) and not is_static(model):
         return load_encoder(model, units=units, batch_tokens=batch_tokens, **options)
     if isinstance(model, str | Path | StaticVectors):
@@ -154,7 +172,7 @@ def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None =
     if (loaded := loaded_encoder(model, units=units, batch_tokens=batch_tokens, **options)) is not None:
         return loaded
     if not callable(model) or hasattr(model, "named_modules"):  # a module of torch reads tensors, no texts
-        raise UsageError(f"{LOADABLE}; got {kind_of(model)}.")
+        raise UsageError(f"{LOADABLE}; got {kind_of(model)}.", code="wrong_type", parameter="model")
     refuse_options(options, "an encoder of your own")
     return FunctionEncoder(model, name=getattr(model, "__name__", "function"))
 

@@ -43,19 +43,29 @@ class RemoteTarget:
         if names and own is None and not self._is_run(names):
             raise LimbeckError(
                 f"{self.url}: it already holds something that is no run of limbeck and stays as it is: "
-                "choose another --out."
+                "choose another --out.",
+                code="in_the_way",
+                parameter="out",
             )
         if existing == "fail" and self._is_run(names):
-            raise LimbeckError(f"{self.url}: it already holds a run: --existing=replace, or another --out.")
+            raise LimbeckError(
+                f"{self.url}: it already holds a run: --existing=replace, or another --out.",
+                code="exists",
+                parameter="existing",
+            )
         if existing == "replace" and names and own is None:
             raise LimbeckError(
                 f"{self.url}: only what limbeck has written is replaced, this run has no record of that (the file "
-                f"{MARK}): remove it yourself, or choose another --out."
+                f"{MARK}): remove it yourself, or choose another --out.",
+                code="in_the_way",
+                parameter="out",
             )
         if existing == "fail" and self._is_whole_here():
             raise LimbeckError(
                 f"{self.url}: a run that could not be uploaded is kept in {self.place}: --existing=resume uploads it, "
-                "--existing=replace begins anew."
+                "--existing=replace begins anew.",
+                code="unfinished",
+                parameter="existing",
             )
 
     def prepare(self, existing: str, unfinished: Path) -> Path:
@@ -82,7 +92,8 @@ class RemoteTarget:
             own = self._own(names) or set()
             if mine := [name for name in files if name in names and name not in own]:
                 raise InputError(
-                    f"{self.url}: the run has files of the names of your own ({', '.join(mine)}): move yours."
+                    f"{self.url}: the run has files of the names of your own ({', '.join(mine)}): move yours.",
+                    code="in_the_way",
                 )
             with tempfile.NamedTemporaryFile() as told:
                 told.write(mark_as_bytes(RUN, own={*own, *files}))
@@ -96,7 +107,8 @@ class RemoteTarget:
             remove(f"{self.url}/{UPLOADING}")
         except InputError as error:
             raise LimbeckError(
-                f"{error} The run is whole in {self.place}: the same command with --existing=resume uploads it."
+                f"{error} The run is whole in {self.place}: the same command with --existing=resume uploads it.",
+                code=error.code,
             ) from error
 
     def clear(self) -> None:
@@ -140,7 +152,11 @@ def _own_folder() -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder.is_symlink() or (hasattr(os, "getuid") and folder.stat().st_uid != owner):
-            raise LimbeckError(f"{folder}: it must be a folder of your own, it is another's: set TMPDIR.")
+            raise LimbeckError(
+                f"{folder}: it must be a folder of your own, it is another's: set TMPDIR.", code="not_writable"
+            )
     except OSError as error:
-        raise LimbeckError(f"{folder}: could not be made ({error.strerror}): set TMPDIR.") from error
+        raise LimbeckError(
+            f"{folder}: could not be made ({error.strerror}): set TMPDIR.", code="not_writable"
+        ) from error
     return folder

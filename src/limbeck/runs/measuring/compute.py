@@ -33,7 +33,11 @@ def measure_source(
     began = time.monotonic()
     context, division = context or RunContext(), division or Division()
     if division.part is not None and settings.two_pass:
-        raise UsageError("--two-pass needs directions of the whole text, which a part does not have: omit one of them.")
+        raise UsageError(
+            "--two-pass needs directions of the whole text, which a part does not have: omit one of them.",
+            code="exclusive",
+            parameter="two_pass",
+        )
     shape = {"layers": len(source.layers), "dim": source.dim}
     identity = identity_for(source, settings, division)
     chosen: dict[str, Any] = {"choice": settings.choice, "deduplicate": settings.rules.deduplicate}

@@ -86,7 +86,10 @@ def state_of(side: Side, kinds: Sequence[Accumulator]) -> tuple[list[Accumulator
     """The filled accumulators of a run, and what had no vector in it. Nothing of the run is touched."""
     ranges = sorted(part for file in (side.state / PARTS).glob("*.npz") if (part := Part.named(file)) is not None)
     if gaps(ranges, len(side.plan.shards)):
-        raise InputError(f"{side.folder}: its state does not cover its text: run it again, or copy the whole folder.")
+        raise InputError(
+            f"{side.folder}: its state does not cover its text: run it again, or copy the whole folder.",
+            code="incomplete",
+        )
     found: list[Accumulator] = []
     dropped: Counter[str] = Counter()
     for number, part in enumerate(ranges):

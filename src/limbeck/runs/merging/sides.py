@@ -48,7 +48,10 @@ class Side:
         """A finished run that has kept its state."""
         path = folder / "state" / PLAN
         if not path.is_file():
-            raise InputError(f"{folder}: a run must have its state/ to be merged, this one has none: run it again.")
+            raise InputError(
+                f"{folder}: a run must have its state/ to be merged, this one has none: run it again.",
+                code="incomplete",
+            )
         arrays, about = load(path)
         return cls(folder, told, about["settings"], Plan.from_arrays(arrays, about["dropped"]))
 
@@ -71,7 +74,9 @@ class Side:
         """What its texts say, as hashes (`contents`), and the shards of the whole text (`shards`)."""
         path = self.state / TEXTS
         if not path.is_file():
-            raise InputError(f"{path}: it says which texts a run has read, and is not there: run it again.")
+            raise InputError(
+                f"{path}: it says which texts a run has read, and is not there: run it again.", code="incomplete"
+            )
         return load(path)[0]
 
     @property

@@ -280,7 +280,8 @@ class Probing:
         here = np.flatnonzero(space.level.sides == side)
         if not len(here):
             raise InputError(
-                f"every side of the split needs words with vectors; {SIDES[side]} has none: give more data."
+                f"every side of the split needs words with vectors; {SIDES[side]} has none: give more data.",
+                code="too_few",
             )
         return Rows(space.features, space.index[here], space.level.targets[here])
 
@@ -294,9 +295,14 @@ class Probing:
         here = self.about_probes(space)
         for name, what in (("data", "labelled words and split"), ("layers", "layers")):
             if about.get(name) != here[name]:
-                raise InputError(f"{path}: trained on other {what}: give both runs the same data and settings.")
+                raise InputError(
+                    f"{path}: trained on other {what}: give both runs the same data and settings.",
+                    code="other_settings",
+                )
         if probes.dim != self.encoder.dim:
-            raise InputError(f"{path}: for vectors of another width than {self.encoder.name} has.")
+            raise InputError(
+                f"{path}: for vectors of another width than {self.encoder.name} has.", code="other_dimensions"
+            )
         if about.get("model") != self.encoder.name:
             self.notes["probes"] = f"trained on {about.get('model')}, tried on {self.encoder.name}"
         return probes

@@ -34,7 +34,11 @@ def read_counts(path: str | Path) -> dict[str, int]:
     """
     path = Path(path).expanduser()
     if not path.is_file():
-        raise InputError(f"{path}: a file of words and their counts is needed, nothing is there: check the path.")
+        raise InputError(
+            f"{path}: a file of words and their counts is needed, nothing is there: check the path.",
+            code="not_found",
+            parameter="counts",
+        )
     found: dict[str, int] = {}
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, 1):
@@ -44,8 +48,16 @@ def read_counts(path: str | Path) -> dict[str, int]:
                 word, last = "", ""
             if (count := count_of(last)) is None:
                 told = repr(line[:60].decode("utf-8", "replace").rstrip())
-                raise InputError.at(path, number, f"a line must be a word and its count, got {told}.")
+                raise InputError.at(
+                    path,
+                    number,
+                    f"a line must be a word and its count, got {told}.",
+                    code="malformed",
+                    parameter="counts",
+                )
             found[word] = found.get(word, 0) + count
     if not found:
-        raise InputError(f"{path}: a file of words and their counts is needed, the file is empty.")
+        raise InputError(
+            f"{path}: a file of words and their counts is needed, the file is empty.", code="empty", parameter="counts"
+        )
     return found
