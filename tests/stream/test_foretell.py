@@ -13,8 +13,8 @@ from made import DIM, LAYERS, OwnEncoder, sentences
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import Sentence
 from limbeck.encoders.protocol import Prepared
-from limbeck.stream import Choice, TextSource
-from limbeck.stream.foretell import Class, look_ahead, padded, part_of, ready, seconds_a_pass, seconds_of
+from limbeck.stream import Choice, TextSource, foretell
+from limbeck.stream.foretell import Class, look_ahead, padded, part_of, ready, seconds_a_pass, seconds_of, uncertainty
 
 
 class Priced(OwnEncoder):
@@ -125,6 +125,74 @@ def test_one_text_of_any_length_is_tried_in_part() -> None:
     assert encoder.pieces < 3_000
 
 
+@pytest.mark.parametrize("dear", [1.0, 30.0])
+def test_trying_ends_with_its_time_whatever_a_piece_costs(dear: float) -> None:
+    """Before, each class was tried once however long that took."""
+
+    class Dear(Priced):
+        dearest = 0.0
+
+        def price(self, batch: Any) -> float:
+            price = dear * super().price(batch)
+            self.dearest = max(self.dearest, price)
+            return price
+
+    encoder = Dear()
+    ahead = look_ahead(source_of(sentences(1_000, documents=40, most=250), encoder), choice=Choice(min_contexts=1))
+    encoder.dearest = 0.0
+    seconds_a_pass(ahead, seconds=1.0, clock=encoder.clock)
+    # the first that warms up and the one that tells the price, or the last one, end after the time
+    assert encoder.now <= 1.0 + 2 * encoder.dearest
+
+
+def test_trying_ends_when_the_price_is_certain() -> None:
+    class Cheap(Priced):
+        def price(self, batch: Any) -> float:
+            return 1e-6 * padded(batch)
+
+    encoder = Cheap()
+    ahead = look_ahead(source_of(sentences(1_000, documents=40, most=30), encoder), choice=Choice(min_contexts=1))
+    seconds_a_pass(ahead, seconds=1.0, clock=encoder.clock)
+    assert encoder.pieces < 20_000  # a whole second would read a million
+
+
+def test_a_price_is_certain_when_tries_of_every_class_agree() -> None:
+    same = Class(100, [], [(10, 1.0), (20, 2.0), (10, 1.0)])
+    spread = Class(300, [], [(10, 0.9), (10, 1.0), (10, 1.1)])
+    assert uncertainty([same]) == pytest.approx(0, abs=1e-12)
+    # the spread class makes up three quarters, and its price has a standard error of 0.1 / sqrt(3)
+    assert uncertainty([same, spread]) == pytest.approx(0.75 * 0.1 / 3**0.5)
+    assert uncertainty([same, Class(1, [], [(10, 1.0), (10, 1.0)])]) == float("inf")
+
+
+def test_making_text_ready_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tokenizer that takes ten seconds for a shard is asked for one of three; what it takes is told nonetheless."""
+
+    class Slow(Priced):
+        asked = 0
+
+        def price(self, batch: Any) -> float:
+            return 0.0
+
+    encoder = Slow()
+    own = encoder.prepare
+
+    def prepare(texts: Any) -> Prepared:
+        encoder.now += 1e-4 * sum(len(text.words) for text in texts)
+        encoder.asked += sum(len(text.words) for text in texts)
+        return own(texts)
+
+    encoder.prepare = prepare  # type: ignore[assignment]
+    monkeypatch.setattr(foretell, "SHARD_UNITS", 5_000)
+    ahead = look_ahead(source_of(sentences(8_000, documents=40), encoder), choice=Choice(min_contexts=1))
+    assert len(ahead.some.shards) > 3
+    encoder.now, encoder.asked = 0.0, 0
+    found = seconds_a_pass(ahead, clock=encoder.clock)
+    units = [shard.units for shard in ahead.some.shards]
+    assert encoder.asked < units[0] + units[-1], (units, encoder.asked)
+    assert found == pytest.approx(1e-4 * ahead.plan.units, rel=0.1)
+
+
 def test_part_of_a_batch_is_its_first_windows() -> None:
     encoder = Priced()
     source = source_of([Sentence(tuple(f"w{number}" for number in range(1_050)))], encoder)
@@ -138,7 +206,7 @@ def test_part_of_a_batch_is_its_first_windows() -> None:
 
 
 def test_each_class_has_its_own_price_and_an_untried_one_the_mean() -> None:
-    classes = [Class(1_000, [], tried=100, seconds=1.0), Class(500, [], tried=50, seconds=2.0), Class(300, [])]
+    classes = [Class(1_000, [], [(100, 1.0)]), Class(500, [], [(30, 1.5), (20, 0.5)]), Class(300, [])]
     assert seconds_of(classes) == pytest.approx(10 + 20 + 300 * 3 / 150)
     assert seconds_of([]) == 0
 

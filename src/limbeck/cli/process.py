@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import gc
 import io
 import os
 import sys
@@ -71,6 +73,8 @@ def prepare_process() -> None:
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     # Python's keeper of semaphores complains, behind our own line, when a process that prepares text was killed
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
+    # at its end Python looks for cycles among all objects there are: with torch a second, and all goes anyway
+    atexit.register(gc.freeze)
     _keep_freed_memory()
 
 

@@ -109,7 +109,7 @@ def word_variance(kept: Occurrences, points: Points, *, seed: int, baseline_size
     Ratios are biased by n (mev is never below 1/n), so chance is measured at the word's own n, by 20 draws from
     different texts; with `baseline_size` at that one n (the paper: 1,000).
     """
-    with _one_thread():
+    with one_thread():
         return _word_variance(kept, points, seed=seed, baseline_size=baseline_size)
 
 
@@ -131,7 +131,7 @@ def _word_variance(kept: Occurrences, points: Points, *, seed: int, baseline_siz
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Thousands of small eigenproblems: on a busy machine a team of threads waits far longer than it computes."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

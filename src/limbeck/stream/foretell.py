@@ -7,9 +7,10 @@ piece, since attention asks more for long texts, and padding counts with what is
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,15 @@ from limbeck.stream.tasks import Ready, ShardStart
 from limbeck.stream.workers import Pool
 from limbeck.strings import Strings
 
-SAMPLE_BYTES = 1_000_000  #: of text that are read to count its words; of a smaller one all
+SAMPLE_BYTES = 500_000  #: of text that are read to count its words; of a smaller one all
 HEADS = 8  #: files whose beginnings are read
 SHARD_UNITS = 20_000
-SHARDS = 3  #: that are made ready for trying
-SECONDS = 1.5  #: of trying, once it is warm
-WARM = 0.15  #: of that time a try should take
-FIRST_PIECES = 64  #: of the first try
+SHARDS = 3  #: that are made ready for trying, if they are within the time for that
+READY_SECONDS = 0.5  #: of making text ready
+SECONDS = 1.0  #: of trying batches, warming up and all
+FIRST_PIECES = 16  #: of the first try
 CLASSES = 4  #: of lengths
+CERTAIN = 0.03  #: relative standard error with which trying ends before its time
 EVERY_WORD = 1 << 40
 
 Clock = Callable[[], float]
@@ -185,21 +187,41 @@ def time_told(seconds: float, speed: float) -> str:
 # --- time ----------------------------------------------------------------------------------------
 
 
+Try = tuple[int, float]  # pieces with their padding, and the seconds that they took
+
+
 @dataclass
 class Class:
     """Batches of similar length: pieces of all of them with their padding, and what trying some has cost."""
 
     pieces: int
     batches: list[tuple[list[str], Ready]]
-    tried: int = 0
-    seconds: float = 0.0
+    tries: list[Try] = field(default_factory=list)
+
+
+def price_of(tries: Sequence[Try]) -> float:
+    """Seconds a piece; 0 where nothing was tried."""
+    return sum(seconds for _, seconds in tries) / max(sum(pieces for pieces, _ in tries), 1)
 
 
 def seconds_of(classes: Sequence[Class]) -> float:
     """What all batches would take, each class at its own price; one that was not tried at the mean price."""
-    tried, seconds = sum(one.tried for one in classes), sum(one.seconds for one in classes)
-    mean = seconds / max(tried, 1)
-    return sum(one.pieces * (one.seconds / one.tried if one.tried else mean) for one in classes)
+    mean = price_of([one for some in classes for one in some.tries])
+    return sum(one.pieces * (price_of(one.tries) if one.tries else mean) for one in classes)
+
+
+def uncertainty(classes: Sequence[Class]) -> float:
+    """Relative standard error of `seconds_of`, by how much tries of a class differ; infinite below three tries each.
+
+    >>> round(uncertainty([Class(100, [], [(10, 0.9), (10, 1.0), (10, 1.1)])]), 4)
+    0.0577
+    """
+    if any(len(one.tries) < 3 for one in classes):
+        return math.inf
+    prices = [np.array([seconds / pieces for pieces, seconds in one.tries]) for one in classes]
+    variance = sum(one.pieces**2 * own.var(ddof=1) / len(own) for one, own in zip(classes, prices, strict=True))
+    whole = seconds_of(classes)
+    return float(math.sqrt(variance) / whole) if whole else 0.0
 
 
 def seconds_a_pass(
@@ -215,9 +237,13 @@ def seconds_a_pass(
     if not isinstance(source, TextSource):
         return _of_vectors(source, some, consume, seconds=seconds, clock=clock)
     places = np.unique(np.linspace(0, len(some.shards) - 1, min(SHARDS, len(some.shards))).astype(int)).tolist()
-    shards = tuple(some.shards[place] for place in places)
-    began = clock()
-    batches = list(ready(source, replace(some, shards=shards)))
+    began, shards = clock(), []
+    batches: list[tuple[list[str], Ready]] = []
+    for place in places:
+        shards.append(some.shards[place])
+        batches += ready(source, replace(some, shards=(some.shards[place],)))
+        if clock() - began > READY_SECONDS:
+            break
     made = clock() - began
     classes = divided(batches)
     dearer = try_out(source, classes, consume, seconds=seconds, clock=clock)
@@ -269,14 +295,15 @@ def try_out(
     seconds: float,
     clock: Clock = time.monotonic,
 ) -> float:
-    """Try each class once, and by turns until the time is over; before that, warm up, and see how much a try can be.
+    """Try batches of all classes by turns, until their prices are certain or the time is over.
 
-    How many times dearer a subword was in the parts of batches that were tried than in whole ones.
+    The first try warms up. Then the parts of batches that are tried grow as long as a try of each class fits in the
+    time. How many times dearer a subword was in these parts than in whole batches is returned.
     """
     if not classes:
         return 1.0
 
-    def attempt(number: int, turn: int, room: int) -> tuple[int, float]:
+    def attempt(number: int, turn: int, room: int) -> Try:
         batches = classes[number].batches
         distinct, item = batches[(len(batches) // 2 + turn) % len(batches)]
         item = part_of(item, room)
@@ -287,30 +314,27 @@ def try_out(
                 consume(encoded)
         return padded(item.batch), clock() - began
 
-    room, began = FIRST_PIECES, clock()
-    warm: list[tuple[int, float]] = []
-    middle = classes[len(classes) // 2].batches
-    largest = padded(middle[len(middle) // 2][1].batch)
-    while True:
-        pieces, took = attempt(len(classes) // 2, 0, room)
-        warm.append((pieces, took))
-        if took > WARM * seconds or pieces >= largest or clock() - began > seconds:
-            break
+    end, room, middle = clock() + seconds, FIRST_PIECES, len(classes) // 2
+    attempt(middle, 0, room)
+    grown = [attempt(middle, 0, room)]
+    largest = padded(classes[middle].batches[len(classes[middle].batches) // 2][1].batch)
+    more = 0.0  # seconds that the last part took beyond the one before: the next will take four times that beyond it
+    while grown[-1][0] < largest and (grown[-1][1] + 4 * more) * (1 + len(classes)) < end - clock():
         room *= 4
-    began, turn = clock(), 0
-    while turn == 0 or clock() - began < seconds:
-        for number in range(len(classes) - 1, -1, -1):
-            pieces, took = attempt(number, turn, room)
-            classes[number].tried += pieces
-            classes[number].seconds += took
-            if turn and clock() - began > seconds:
-                break
-        turn += 1
+        grown.append(attempt(middle, 0, room))
+        more = max(grown[-1][1] - grown[-2][1], 0.0)
+    classes[middle].tries.append(grown[-1])
+    # the longest first, whose price differs most from the others'
+    step = 0
+    while clock() < end and uncertainty(classes) > CERTAIN:
+        turn, place = divmod(step, len(classes))
+        classes[-1 - place].tries.append(attempt(len(classes) - 1 - place, turn, room))
+        step += 1
     whole = sum(one.pieces for one in classes) / sum(len(one.batches) for one in classes)
-    return times_dearer(warm[1:], room, whole)  # the first try has warmed everything up
+    return times_dearer(grown, room, whole)
 
 
-def times_dearer(tries: Sequence[tuple[int, float]], part: float, whole: float) -> float:
+def times_dearer(tries: Sequence[Try], part: float, whole: float) -> float:
     """How many times a subword costs in a part of a batch what it costs in a whole one, by tries of several sizes.
 
     A call has a price of its own beside that of each of its subwords, which small parts share among few.

@@ -25,8 +25,8 @@ from limbeck.stream.foretell import Outlook, seconds_a_pass
 from limbeck.stream.progress import clock
 from limbeck.stream.workers import Workers
 
-TRIED = 16  #: words of a first trial, in which things warm up
-SECONDS = 1.0  #: a trial that takes longer tells the speed
+TRIED = 16  #: words of a first trial
+SECONDS = 1.0  #: of trials in all
 # Room for copies while vectors are made, bytes a word and dimension beside what is kept. Measured as the greatest
 # memory of whole runs with 10,000 and 20,000 words of 512 dimensions and a teacher of no size: a word and dimension
 # more took 61.7 bytes for best, 19.9 for frames, 68.8 for average with three layers and 35 for principal with five
@@ -141,16 +141,20 @@ def time_told(work: Distillation, ahead: Outlook | None, *, workers: Workers) ->
 
 
 def seconds_alone(work: Distillation, name: str, words: Sequence[str], *, workers: Workers) -> float:
-    """Seconds for all words of a method that needs no text, by more and more of them, from all over the list."""
-    read, number = METHODS[name].alone, TRIED
+    """Seconds for all words of a method that needs no text, by more and more of them, from all over the list.
+
+    The first trial, in which things warm up, is made again; a larger one only if it fits in the time.
+    """
+    read, number = METHODS[name].alone, min(TRIED, len(words))
     assert read is not None
     teacher = work.teacher(f"--method {name}")
+    end, warm = time.monotonic() + SECONDS, False
     while True:
-        number = min(number, len(words))
         some = [words[at] for at in np.linspace(0, len(words) - 1, number).astype(int).tolist()]
         began = time.monotonic()
         read(teacher, some, work.settings, state=None, workers=workers, progress=False)
         took = time.monotonic() - began
-        if took > SECONDS or number >= min(len(words), CHUNK):
+        more, next_one = (min(4 * number, len(words)), 4 * took) if warm else (number, 0.0)
+        if number >= min(len(words), CHUNK) or time.monotonic() + next_one > end:
             return took * len(words) / number
-        number *= 4
+        number, warm = more, True

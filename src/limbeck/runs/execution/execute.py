@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,10 +36,11 @@ def execute(
     finished  called with each result as soon as there is one, and with whether its folder was complete already
     prepare   what each process of a cluster does before anything heavy is loaded
     """
-    runs = run.split()
-    for one in runs:  # the last should not be refused when the first is done
-        one.validate()
-        one.check_folder()
+    with _uncollected():
+        runs = run.split()
+        for one in runs:  # the last should not be refused when the first is done
+            one.validate()
+            one.check_folder()
     if len(runs) > 1 and run.output.out is not None and remote_target(run.output.out, MARKERS) is None:
         refuse_beside(place_of(run.output.out), run.together)
     context = RunContext(progress=progress, notify=notify, prepare=prepare)
@@ -57,12 +60,14 @@ def _execute(run: Run[R], context: RunContext) -> tuple[R, bool]:
     """One folder: its result, and whether it was there already."""
     if run.output.out is None:
         with _workers(run, prepare=context.prepare) as workers:
-            run.open()
+            with _uncollected():
+                run.open()
             return run.compute(replace(context, workers=workers, began=time.monotonic())), False
     folder = run.make_folder()
     try:
         with folder, _workers(run, prepare=context.prepare) as workers:
-            run.open()
+            with _uncollected():
+                run.open()
             if folder.complete:
                 run.check_complete(folder)
                 return run.load(folder.target), True
@@ -110,12 +115,30 @@ def mark_together(folder: Path, names: Sequence[str]) -> None:
 def estimate(run: Run[Any], *, prepare: Callable[[], None] | None = None) -> Iterator[str]:
     """Lines that say what a run would take, from a look at some of the text and a few batches."""
     for one in run.split():
-        one.validate()
+        began = time.monotonic()
+        with _uncollected():
+            one.validate()
         with _workers(one, dry_run=True, prepare=prepare) as workers:
-            began = time.monotonic()
-            one.open()
+            with _uncollected():
+                one.open()
             opened = time.monotonic() - began
             yield from one.estimate(RunContext(workers=workers, prepare=prepare), opened)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without looking for cycles of garbage, while libraries are imported and a model is loaded.
+
+    They make a million objects and hardly a cycle: looking for some took a third of the time. During a pass it is
+    needed: models of transformers leave hidden states in cycles.
+    """
+    looks = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looks:
+            gc.enable()
 
 
 def _workers(run: Run[Any], **how: Any) -> Any:
