@@ -9,17 +9,25 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from limbeck import __version__
 from limbeck.cli.output import as_json, recorded, silenced
 from limbeck.cli.process import prepare_process, print_anything, warnings_in_a_line
-from limbeck.cli.program import Parser, TerminalSettings, command_named, command_names, parser_for, read_command
-from limbeck.cli.running import perform
+from limbeck.cli.program import (
+    Parser,
+    TerminalCommand,
+    TerminalSettings,
+    command_named,
+    command_names,
+    parser_for,
+    read_command,
+)
 from limbeck.cli.torchrun import launched, perform_together, refuse_torchrun
 from limbeck.errors import LimbeckError, UsageError, holds_password, without_passwords
 from limbeck.remote import refuse_password
 from limbeck.runs.execution.command import Command
+from limbeck.runs.execution.run import Run
 from limbeck.stopping import as_ctrl_c
 
 EPILOG = """\
@@ -96,6 +104,45 @@ def _perform(command: type[Command], words: Sequence[str]) -> int:
         if launch is not None:
             return perform_together(launch, made, lambda: perform(made, terminal))
         return perform(made, terminal)
+
+
+def perform(command: Command, terminal: TerminalSettings) -> int:
+    """Do what a command does, and print what comes out; its exit status."""
+    if isinstance(command, TerminalCommand):
+        return command.perform(terminal)
+    assert isinstance(command, Run)
+    _perform_run(command, terminal)
+    return 0
+
+
+def _perform_run(run: Run[Any], terminal: TerminalSettings) -> None:
+    """Execute a run, or say what it would take, and print what comes out."""
+    from limbeck.cli.summaries import show_of
+    from limbeck.runs.execution.context import silent
+    from limbeck.runs.execution.execute import estimate, execute
+
+    if run.output.dry_run:
+        for line in estimate(run, prepare=prepare_process):
+            print(line)
+        return
+    show = show_of(run.command)
+
+    def finished(result: Any, one: Run[Any], complete: bool) -> None:
+        if complete:
+            print(f"{one.output.out}: complete already.")
+        if not complete or run.shows_again:
+            show(result, one)
+
+    def notify(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    speaks = not terminal.quiet
+    execute(run, progress=speaks, notify=notify if speaks else silent, finished=finished, prepare=prepare_process)
+    shared = None if run.output.out is None else run.output.out / "report.html"
+    if shared is not None and len(run.split()) > 1:
+        if run.output.figures:
+            print(f"figures with all models: {shared.with_name('figures')}")
+        print(f"report with all models: {shared}")
 
 
 def _refuse_command(name: str) -> NoReturn:

@@ -104,6 +104,16 @@ def console() -> Console:
     return Fitting(width=width())
 
 
+def say(*things: Table | str) -> None:
+    """Print tables and lines as they are: nothing in them is markup, and a line is broken between words alone."""
+    to = console()
+    for one in things:
+        if isinstance(one, str):
+            to.print(one, markup=False, highlight=False, soft_wrap=True)
+        else:
+            to.print(one, markup=False)
+
+
 def window() -> int | None:
     """Columns of the window, which COLUMNS says too; None of a file or a pipe."""
     seen = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()

@@ -191,13 +191,12 @@ def command_named(name: str) -> type[Command] | None:
 
 
 def command_names() -> list[str]:
-    """Names of commands: a module of `limbeck.runs` or `limbeck.cli.commands` is one, and so is `reproduce`."""
-    return in_order([*_modules(), *_registered])
+    """Names of commands, as `limbeck --help` lists them.
 
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Names of commands as `limbeck --help` lists them."""
-    return sorted(dict.fromkeys(names), key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+    A module of `limbeck.runs` or `limbeck.cli.commands` is one, and so is `limbeck.papers.reproduce`.
+    """
+    names = {**_modules(), **_registered}
+    return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
 def _modules() -> dict[str, str]:
@@ -219,18 +218,6 @@ def command_in(module: str) -> type[Command]:
         for one in defined
         if isinstance(one, type) and issubclass(one, Command) and one.__module__ == module and "command" in vars(one)
     )
-    return found
-
-
-def show_of(command: str) -> Callable[..., None]:
-    """What prints a command's result."""
-    try:
-        module = importlib.import_module(f"limbeck.cli.summaries.{command}")
-    except ModuleNotFoundError:
-        from limbeck.cli.summaries.plain import show
-    else:
-        show = module.show
-    found: Callable[..., None] = show
     return found
 
 

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 FORMAT = 1  #: of findings.json
 #: options that say how a run goes, and change no number
 UNCHANGING = ("existing", "workers", "dry_run")
+HOLDS = """\
+Without --model the miniatures of the package are measured, without --corpus its sample corpus. DIR then holds
+findings.json and findings.md (each claim: held, not held, too close to call, cannot be shown; by which rule, with
+which numbers), figures/, and the numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,34 +158,18 @@ class ReproduceRun(Run[ReproduceResult]):
     details: ClassVar[str] = f"""\
 papers: {", ".join(PAPERS)}
 
-`limbeck reproduce PAPER --help` shows the options of one paper; here papers stand in brackets behind the options that
-not all of them have.
+`limbeck reproduce PAPER --help` tells more about one of them. Here brackets say which papers take an option, where not
+all of them do.
 
-Without --model the miniatures of the package are measured, without --corpus its sample corpus. DIR then holds
-findings.json and findings.md (each claim: held, not held, too close to call, cannot be shown; by which rule, with
-which numbers), figures/, and the numbers: runs/, a folder of `limbeck measure` for each model; tables/, for papers
-about embedding tables (bis2021), which need no pass through the model; spaces/, for papers about repairs
-(rajaee2021), parents/, for papers about static vectors (gupta2021), and probes/, for papers about probes (zhao2020),
-where every part that was measured is kept, so that a run that was stopped goes on with --existing resume.
+{HOLDS}
 """
     examples: ClassVar[str] = """\
 limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
 limbeck reproduce ethayarajh2019 --model bert-base-cased gpt2 --corpus text.txt --out runs/mine
-limbeck reproduce ethayarajh2019 --model bert-base-cased gpt2 --corpus sts.tsv --columns 1,2 --preset released \\
-    --out runs/published
-limbeck reproduce ethayarajh2019 --corpus semcor3.0.tar.xz --format semcor --out runs/semcor
-limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019 --existing resume --page docs/architecture.md
-limbeck reproduce rajaee2021 --out runs/rajaee2021
-limbeck reproduce rajaee2021 --data data --model bert-base-uncased gpt2 --max-train 2500 --out runs/repairs
 limbeck reproduce rajaee2021 --data data --quick --out runs/quick
-limbeck reproduce bis2021 --out runs/bis2021
 limbeck reproduce bis2021 --model bert-base-cased glove.6B.300d.txt --data similarity-sets --out runs/tables
 limbeck reproduce gupta2021 --data data --corpus text.txt --out runs/gupta2021
-limbeck reproduce gupta2021 --data data --corpus text.txt --model bert-base-uncased glove.txt --out runs/static
-limbeck reproduce gupta2021 --data data --quick --out runs/quick
 limbeck reproduce zhao2020 --data data --out runs/zhao2020
-limbeck reproduce zhao2020 --data data --model bert-base-uncased --corpus corpus.txt --format wikipse \\
-    --train-words train.tsv --test-words test.tsv --static wiki-news-300d.vec --preset paper --out runs/published
 """
     no_static: ClassVar[str] = ""  #: why static vectors cannot be tried; "" where they can
 

@@ -12,7 +12,7 @@ from limbeck.corpus.settings import TextUnitSettings
 from limbeck.encoders.settings import LoadingSettings, PoolingSettings, UnitSettings, WindowSettings
 from limbeck.errors import InputError, choose
 from limbeck.papers import Source
-from limbeck.papers.reproduce import ReproduceRun, places
+from limbeck.papers.reproduce import HOLDS, ReproduceRun, places
 from limbeck.papers.settings import (
     EpochsSettings,
     PaperPresetSettings,
@@ -42,6 +42,19 @@ if TYPE_CHECKING:
 @dataclass(kw_only=True)
 class LayersReproduction(ReproduceRun):
     """Measure every layer of some models and say of each claim of a paper whether it holds for them."""
+
+    details: ClassVar[str] = f"""\
+{HOLDS} They stand in runs/, a folder of `limbeck measure` for each model; models that were measured are not
+measured again with --existing resume.
+"""
+    examples: ClassVar[str] = """\
+limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
+limbeck reproduce ethayarajh2019 --model bert-base-cased gpt2 --corpus text.txt --out runs/mine
+limbeck reproduce ethayarajh2019 --model bert-base-cased gpt2 --corpus sts.tsv --columns 1,2 --preset released \\
+    --out runs/published
+limbeck reproduce ethayarajh2019 --corpus semcor3.0.tar.xz --format semcor --out runs/semcor
+limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019 --existing resume --page docs/architecture.md
+"""
 
     senses: SensesSettings
     measures: MeasureSettings
@@ -140,6 +153,14 @@ class LayersReproduction(ReproduceRun):
 class TablesReproduction(ReproduceRun):
     """Measure some embedding tables and say of each claim of a paper whether it holds for them."""
 
+    details: ClassVar[str] = f"""\
+{HOLDS} They stand in tables/, and need no pass through a model.
+"""
+    examples: ClassVar[str] = """\
+limbeck reproduce bis2021 --out runs/bis2021
+limbeck reproduce bis2021 --model bert-base-cased glove.6B.300d.txt --data similarity-sets --out runs/tables
+"""
+
     preset: PaperPresetSettings
     tables: TablesSettings
 
@@ -191,6 +212,15 @@ class TablesReproduction(ReproduceRun):
 class SpacesReproduction(ReproduceRun):
     """Measure the spaces of some models before and after repair, and say of each claim of a paper whether it holds."""
 
+    details: ClassVar[str] = f"""\
+{HOLDS} They stand in spaces/, where every part that was measured is kept, so that a run that was
+stopped goes on with --existing resume.
+"""
+    examples: ClassVar[str] = """\
+limbeck reproduce rajaee2021 --out runs/rajaee2021
+limbeck reproduce rajaee2021 --data data --model bert-base-uncased gpt2 --max-train 2500 --out runs/repairs
+limbeck reproduce rajaee2021 --data data --quick --out runs/quick
+"""
     no_static: ClassVar[str] = "claims about layers need a model, these are static vectors: see bis2021."
 
     preset: PaperPresetSettings
@@ -248,6 +278,16 @@ class SpacesReproduction(ReproduceRun):
 @dataclass(kw_only=True)
 class ParentsReproduction(ReproduceRun):
     """Make static vectors of some models and say of each claim of a paper whether it holds for them."""
+
+    details: ClassVar[str] = f"""\
+{HOLDS} They stand in parents/, where every part that was made is kept, so that a run that was
+stopped goes on with --existing resume.
+"""
+    examples: ClassVar[str] = """\
+limbeck reproduce gupta2021 --data data --corpus text.txt --out runs/gupta2021
+limbeck reproduce gupta2021 --data data --corpus text.txt --model bert-base-uncased glove.txt --out runs/static
+limbeck reproduce gupta2021 --data data --quick --out runs/quick
+"""
 
     preset: PaperPresetSettings
     quick: QuickSettings
@@ -330,6 +370,15 @@ class ParentsReproduction(ReproduceRun):
 class ProbesReproduction(ReproduceRun):
     """Probe some models before and after fine-tuning, and say of each claim of a paper whether it holds for them."""
 
+    details: ClassVar[str] = f"""\
+{HOLDS} They stand in probes/, with the fine-tuned models; every part that was made is kept, so that a
+run that was stopped goes on with --existing resume.
+"""
+    examples: ClassVar[str] = """\
+limbeck reproduce zhao2020 --data data --out runs/zhao2020
+limbeck reproduce zhao2020 --data data --model bert-base-uncased --corpus corpus.txt --format wikipse \\
+    --train-words train.tsv --test-words test.tsv --static wiki-news-300d.vec --preset paper --out runs/published
+"""
     no_static: ClassVar[str] = "layers are probed, and these are static vectors: give them to --static."
 
     quick: QuickSettings

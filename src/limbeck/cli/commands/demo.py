@@ -38,7 +38,7 @@ class DemoCommand(TerminalCommand):
 
     def perform(self, terminal: TerminalSettings) -> int:
         """Say which command this is, and do it; runs of an earlier demo are replaced."""
-        from limbeck.cli.running import perform
+        from limbeck.cli import perform
         from limbeck.corpus.sample import SAMPLE, sample_path
         from limbeck.places import remove_own
         from limbeck.runs.measure import MeasureRun

@@ -9,7 +9,7 @@ from typing import Any
 from limbeck.analysis import Analysis, Claim
 from limbeck.analysis.result import Row
 from limbeck.analysis.tenses import COMPARED, TENSE_KINDS
-from limbeck.cli.output import console as make_console
+from limbeck.cli.output import say
 from limbeck.runs.analyze import AnalyzeResult, AnalyzeRun
 
 Table = tuple[str, list[str], list[list[str]]]  #: title, names of columns, cells
@@ -19,7 +19,6 @@ def show(result: AnalyzeResult, run: AnalyzeRun) -> None:
     """A table or two a model, its claims, what repairs were fitted, what was left out, where it all is."""
     from rich.table import Table as Drawn
 
-    console = make_console()
     for one in result.analyses:
         for title, columns, rows in TABLES[one.what](one):
             drawn = Drawn(title=f"{one.model}: {title}", title_justify="left")
@@ -28,13 +27,12 @@ def show(result: AnalyzeResult, run: AnalyzeRun) -> None:
                 drawn.add_column(name, justify="left" if left else "right", no_wrap=not left)
             for row in rows:
                 drawn.add_row(*row)
-            console.print(drawn, markup=False)
-        for line in [*fitted(one), *claims(one), *left_out(one)]:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-        console.print("")
+            say(drawn)
+        say(*fitted(one), *claims(one), *left_out(one))
+        say("")
     figures = "figures/, " * run.output.figures
     where = f"{run.output.out}: report.html, tables, claims.csv, {figures}run.json"
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
+    say(where)
 
 
 def structure_table(one: Analysis) -> Iterator[Table]:

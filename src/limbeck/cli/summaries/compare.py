@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from limbeck.cli.output import console, tell
+from limbeck.cli.output import say, tell
 from limbeck.reporting.differences import Row
 from limbeck.runs.compare import CompareResult, CompareRun
 
@@ -17,8 +17,7 @@ def show(found: CompareResult, run: CompareRun) -> None:
     """The table, then what it means."""
     out = run.output.out
     tell(**found.facts(), out=out)
-    to = console()
-    to.print(compared_table(found), markup=False)
+    say(compared_table(found))
     lines = found.sentences()
     for way, word in (("up", "rise"), ("down", "fall")):
         if words := found.movers.get(way):
@@ -26,8 +25,7 @@ def show(found: CompareResult, run: CompareRun) -> None:
             lines.append(f"words whose self-similarity, less anisotropy, averaged over layers, {word}s most: {told}")
     if out is not None:
         lines.append(f"{out}: report.html, compare.csv, compare.json, run.json")
-    for line in lines:
-        to.print(line, markup=False, highlight=False, soft_wrap=True)
+    say(*lines)
 
 
 def compared_table(found: CompareResult) -> Any:

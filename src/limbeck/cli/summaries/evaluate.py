@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from limbeck.cli.output import console as make_console
-from limbeck.cli.output import tell
+from limbeck.cli.output import say, tell
 from limbeck.evaluation.averages import averages
 from limbeck.evaluation.significance import ALPHA, smallest_p
 from limbeck.runs.evaluate import EvaluateResult, EvaluateRun
@@ -37,24 +36,22 @@ def show(result: EvaluateResult, run: EvaluateRun) -> None:
         notes=result.record["notes"],
         out=out,
     )
-    console = make_console()
     for one in result.tuned:
-        console.print(tuned_table(one), markup=False)
+        say(tuned_table(one))
     first = compared[0]["other"] if compared else ""  # the one that all others are compared with
     shown = [row for row in compared if row["other"] == first]
-    console.print(score_table(scores, shown), markup=False)
+    say(score_table(scores, shown))
     if averaged := averages(scores):
-        console.print(average_table(averaged), markup=False)
+        say(average_table(averaged))
     if classified := classified_table([score for _, columns in scores for score in columns]):
-        console.print(classified, markup=False)
+        say(classified)
     if shown:
         asked, kept = run.scores.draws, out is not None
-        console.print(comparison_table(shown, first, len(compared), asked=asked, kept=kept), markup=False)
-    for note in result.record["notes"]:
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        say(comparison_table(shown, first, len(compared), asked=asked, kept=kept))
+    say(*result.record["notes"])
     if out is not None:
         files = ", ".join(sorted(f"{path.name}/" if path.is_dir() else path.name for path in out.iterdir()))
-        console.print(f"{out}: {files}", markup=False, highlight=False, soft_wrap=True)
+        say(f"{out}: {files}")
 
 
 def score_table(scores: Scores, compared: Sequence[Mapping[str, Any]] = ()) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limbeck.cli.output import console as make_console
+from limbeck.cli.output import say
 from limbeck.runs.finetune import FinetuneResult, FinetuneRun
 
 
@@ -13,7 +13,6 @@ def show(result: FinetuneResult, run: FinetuneRun) -> None:
 
     from limbeck.stream.progress import clock
 
-    console = make_console()
     record, scores = result.record, result.scores
     steps, name = len(result.tables["steps"]["step"]), record["parent"]["name"]
     title = f"{name} on {record['task']}: step {result.best_step} of {steps}, {clock(record['seconds'])}"
@@ -26,7 +25,7 @@ def show(result: FinetuneResult, run: FinetuneRun) -> None:
     for part, values in scores.items():
         cells = [f"{values[column]:.3f}" for column in names]
         table.add_row(part, f"{record['examples'][part]:,}", *cells, f"{record['majority'][part]:.3f}")
-    console.print(table)
+    say(table)
     lines = list(record["notes"])
     dev = scores["dev"]
     if dev["accuracy"] <= record["majority"]["dev"] or not dev[record["settings"]["metric"]]:
@@ -44,5 +43,4 @@ def show(result: FinetuneResult, run: FinetuneRun) -> None:
                      f"layer {len(by_layer)} {by_layer[-1]:.3f}")  # fmt: skip
     out, figures = run.output.out, "figures/, " * run.output.figures
     lines.append(f"{out}: a model, its head, report.html, tables, {figures}run.json; use with --model {out}")
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    say(*lines)

@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from limbeck.cli.output import add
-from limbeck.cli.output import console as make_console
+from limbeck.cli.output import add, say
 from limbeck.runs.measure import MeasureResult, MeasureRun
 
 #: column title -> measure and which of its numbers
@@ -28,14 +27,13 @@ def show(result: MeasureResult, run: MeasureRun) -> None:
     """The main measures by layer, the most and least contextual words, what was left out, where it all is."""
     from rich.table import Table
 
-    console = make_console()
     table = Table(title=result.title(), title_justify="left")
     table.add_column("layer", justify="right")
     for title in COLUMNS:
         table.add_column(title, justify="right")
     for place, layer in enumerate(result.layers):
         table.add_row(layer, *(_number(getattr(result[name], part), place) for name, part in COLUMNS.values()))
-    console.print(table)
+    say(table)
     record, out = result.record, run.output.out
     add("runs", facts_of(result, out))
     for what, key in (
@@ -43,12 +41,12 @@ def show(result: MeasureResult, run: MeasureRun) -> None:
         ("least contextual words:", "highest_self_similarity"),
     ):
         if record[key]:
-            console.print(f"{what} {' '.join(record[key])}", markup=False, highlight=False, soft_wrap=True)
+            say(f"{what} {' '.join(record[key])}")
     if record["dropped"]:
         reasons = ", ".join(f"{reason} {number:,}" for reason, number in record["dropped"].items())
-        console.print(f"left out: {reasons}", markup=False, highlight=False, soft_wrap=True)
+        say(f"left out: {reasons}")
     figures = "figures/, " * run.output.figures
-    console.print(f"{out}: report.html, tables, {figures}run.json", markup=False, highlight=False, soft_wrap=True)
+    say(f"{out}: report.html, tables, {figures}run.json")
 
 
 def facts_of(result: MeasureResult, out: Path | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from limbeck.cli.output import console as make_console
+from limbeck.cli.output import say
 from limbeck.runs.probe import ProbeResult, ProbeRun
 
 
@@ -13,11 +13,10 @@ def show(result: ProbeResult, run: ProbeRun) -> None:
     """F1 by layer on the test side, and what stands beside it."""
     from rich.table import Table
 
-    console = make_console()
     rows = result.rows("scores", side="test", context="all")
     kinds = list(dict.fromkeys((row["space"], row["level"], row["probe"]) for row in rows))
     curves = [kind for kind in kinds if kind[0] in ("context", "average", "random weights", "random labels")]
-    console.print(f"{result.model}: micro-F1 on the test words", markup=False, highlight=False, soft_wrap=True)
+    say(f"{result.model}: micro-F1 on the test words")
     table = Table()
     table.add_column("layer", justify="right")
     several = len({kind[2] for kind in curves}) > 1
@@ -29,21 +28,21 @@ def show(result: ProbeResult, run: ProbeRun) -> None:
     for layer in layers:
         cells = [number(found.get((*kind, layer))) for kind in curves]
         table.add_row(layer, *cells, number(found.get((*curves[0], layer)), "recall"))
-    console.print(table)
+    say(table)
     for kind in kinds:
         if kind not in curves:
             own = next(row for row in rows if (row["space"], row["level"], row["probe"]) == kind)
             probe = "" if kind[2] == "none" else f", {kind[2]}"
-            console.print(f"{kind[0]} ({kind[1]} level{probe}): {number(own)}", markup=False, highlight=False)
+            say(f"{kind[0]} ({kind[1]} level{probe}): {number(own)}")
     guess = [row["f1"] for row in rows if (row["space"], row["level"]) == ("majority", "context")]
     if guess and max(row["f1"] for row in rows if row["space"] == "context") <= guess[0]:
         told = "no layer is above the majority class, these probes say nothing: give more --epochs or more words"
-        console.print(told, markup=False, highlight=False, soft_wrap=True)
+        say(told)
     for what, note in result.facts["notes"].items():
-        console.print(f"{what}: {note}", markup=False, highlight=False, soft_wrap=True)
+        say(f"{what}: {note}")
     figures = "figures/, " * run.output.figures
     told = f"{run.output.out}: report.html, tables, {figures}run.json"
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    say(told)
 
 
 def number(row: dict[str, Any] | None, column: str = "f1") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from limbeck.cli.output import console as make_console
+from limbeck.cli.output import say
 from limbeck.runs.repair import RepairResult, RepairRun
 
 #: column title -> measure
@@ -22,7 +22,7 @@ def show(result: RepairResult, run: RepairRun) -> None:
     """The main measures by layer, before and after, and where it all is."""
     from rich.table import Table
 
-    console, out = make_console(), run.output.out
+    out = run.output.out
     table = Table(title=result.title(), title_justify="left")
     table.add_column("layer", justify="right")
     space = result.tables["space"]
@@ -35,7 +35,7 @@ def show(result: RepairResult, run: RepairRun) -> None:
         pairs = [(result.before[name].value[place], result.after[name].value[place]) for name in COLUMNS.values()]
         cells = [_change(*pair) for pair in pairs]
         table.add_row(layer, *cells, *([_change(r["before", layer], r["after", layer])] if known else []))
-    console.print(table)
+    say(table)
     lines = [f"{FREQUENCY}: multiple correlation of the first two principal components with it"] if known else []
     if result.dropped:
         lines.append("left out: " + ", ".join(f"{reason} {number:,}" for reason, number in result.dropped.items()))
@@ -44,8 +44,7 @@ def show(result: RepairResult, run: RepairRun) -> None:
     if out is not None and "vectors" in result.record:
         lines.append(f"repaired vectors: {out / result.record['vectors']}")
     lines.append(f"use with --repair {out}")
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    say(*lines)
 
 
 def _change(before: float, after: float) -> str:

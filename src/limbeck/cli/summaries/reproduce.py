@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from limbeck.cli.output import console as make_console
+from limbeck.cli.output import say
 from limbeck.papers import PAPERS
 from limbeck.papers.findings import Finding, why_undrawn
 from limbeck.papers.reproduce import ReproduceResult, ReproduceRun
@@ -19,7 +19,6 @@ def show(result: ReproduceResult, run: ReproduceRun) -> None:
     found, out = result.reproduction, run.output.out
     assert found is not None
     source = PAPERS[found.paper.id]
-    console = make_console()
     table = Table(title=result.title(), title_justify="left")
     for title in ("", "claim", "held?", "figure"):
         table.add_column(title)
@@ -27,14 +26,13 @@ def show(result: ReproduceResult, run: ReproduceRun) -> None:
         why = why_undrawn(found.paper, one.claim.figure, found.subjects)
         verdict, figure = (f"{one.verdict}: {why}", "") if why else (held(one), one.claim.figure)
         table.add_row(one.claim.id.split(".")[0], one.claim.text, verdict, figure)
-    console.print(table, markup=False)
+    say(table)
     counts = Counter(one.verdict for one in found.findings)
     lines = [", ".join(f"{verdict}: {count}" for verdict, count in counts.items())]
     lines += [found.note] if found.note else []
     if source == "spaces":
         lines += [f"not measured: {reason}" for reason in missing_parts(found.subjects)]
-    for line in [*lines, f"{out}: report.html, findings.md, findings.json, figures/ and {source}/"]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    say(*lines, f"{out}: report.html, findings.md, findings.json, figures/ and {source}/")
 
 
 def held(one: Finding) -> str:
