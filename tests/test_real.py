@@ -13,7 +13,7 @@ from refusals import raises
 
 import limbeck as lb
 from limbeck.errors import InputError, LimbeckError
-from limbeck.evaluation import Pairs, evaluate
+from limbeck.evaluation import EvaluationSettings, Pairs, evaluate
 from limbeck.measures.tables import geometry
 from limbeck.repairs import Center, ClusterRemoval
 from limbeck.vectors import OccurrenceVectors, OccurrenceWriter, StaticVectors
@@ -21,6 +21,8 @@ from limbeck.vectors import OccurrenceVectors, OccurrenceWriter, StaticVectors
 X = np.random.default_rng(0).normal(size=(12, 4))
 NAMES = [f"w{row}" for row in range(12)]
 NUMBERS = np.arange(12)
+PAIRS = Pairs("p", "sts", NAMES[:6], NAMES[6:], np.arange(6.0))
+QUICK = EvaluationSettings(draws=5)
 TABLE = StaticVectors(NAMES, X)
 MASK = np.eye(12, 4, dtype=bool)
 
@@ -56,7 +58,9 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
     "fit": lambda x: Center().fit(x),
     "transform": Center().fit(X).transform,
     "centers": lambda x: ClusterRemoval(12, 1, init=x).fit(X),
-    "similarity": lambda x: evaluate(Pairs("p", "sts", NAMES[:6], NAMES[6:], np.arange(6.0)), lambda _: x, draws=5),
+    "similarity": lambda x: evaluate(
+        Pairs("p", "sts", NAMES[:6], NAMES[6:], np.arange(6.0)), lambda _: x, settings=QUICK
+    ),
 }
 
 
@@ -85,7 +89,7 @@ def test_single_rows_weights_labels_and_scores() -> None:
         lambda: StaticVectors(NAMES, X, counts=np.ma.masked_array(NUMBERS, mask=MASK[:, 0])),
         lambda: Center().fit(X, sample_weight=hidden),
         lambda: Pairs("p", "wordsim", NAMES, NAMES, hidden),
-        lambda: evaluate(Pairs("p", "wordsim", ["a"], ["b"], [1.0]), {"a": X[0] + 1j, "b": X[1]}, draws=5),
+        lambda: evaluate(Pairs("p", "wordsim", ["a"], ["b"], [1.0]), {"a": X[0] + 1j, "b": X[1]}, settings=QUICK),
     ):
         with pytest.raises(LimbeckError):
             refused()

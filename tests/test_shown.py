@@ -73,7 +73,8 @@ def results() -> list[Any]:
 
     words = tuple("bcbc")
     pairs = Pairs(name=EVIL, kind="wordsim", first=words, second=words[::-1], gold=np.arange(4.0), metric="spearman")
-    score = lb.tasks.evaluate(pairs, {"b": np.array([1.0, 0.0]), "c": np.array([0.5, 1.0])}, name=EVIL, draws=20)
+    table = {"b": np.array([1.0, 0.0]), "c": np.array([0.5, 1.0])}
+    score = lb.tasks.evaluate(pairs, table, name=EVIL, settings=lb.tasks.EvaluationSettings(draws=20))
     return [run, run["anisotropy"], run.words("self_similarity"), vectors, score, Small()]
 
 

@@ -10,7 +10,16 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
-from limbeck.analysis import AnalysisSettings, Method, fit_spaces, pairs, pairs_of, structure, structure_of
+from limbeck.analysis import (
+    AnalysisSettings,
+    Method,
+    StructureSettings,
+    fit_spaces,
+    pairs,
+    pairs_of,
+    structure,
+    structure_of,
+)
 from limbeck.analysis.groups import Pair, as_sentences, make_groups, read_pairs
 from limbeck.analysis.spaces import Space
 from limbeck.analysis.structures import group_shares, pair_claims, piece_row, structure_claims
@@ -31,7 +40,7 @@ def treebank(tmp_path):
 
 def test_a_group_differs_in_content_words_alone(treebank):
     kind = {word: kind for kind in ("NOUNS", "VERBS", "ADJECTIVES") for word in getattr(planted, kind)}
-    groups = make_groups(treebank, groups=10, size=4)
+    groups = make_groups(treebank, StructureSettings(groups=10, group_size=4))
     assert len(groups) == 10  # each sentence has all four tokens
     for group in groups:
         own, *others = (sentence.words for sentence in group.sentences)
@@ -52,14 +61,18 @@ def test_swapped_words_are_about_as_frequent(treebank):
     for sentence in treebank:
         for word in sentence.words:
             counts[word] = counts.get(word, 0) + 1
-    for group in make_groups(treebank, groups=10, size=3):
+    for group in make_groups(treebank, StructureSettings(groups=10, group_size=3)):
         for words in zip(*(sentence.words for sentence in group.sentences), strict=True):
             assert len({int(np.log2(counts[word])) for word in words}) == 1
 
 
 def test_groups_depend_on_the_seed_alone(treebank):
     def texts(seed):
-        return [s.words for g in make_groups(treebank, groups=5, size=3, seed=seed) for s in g.sentences]
+        return [
+            s.words
+            for g in make_groups(treebank, StructureSettings(groups=5, group_size=3), seed=seed)
+            for s in g.sentences
+        ]
 
     assert texts(1) == texts(1)
     assert texts(1) != texts(2)
@@ -67,13 +80,13 @@ def test_groups_depend_on_the_seed_alone(treebank):
 
 def test_no_group_without_enough_words_of_a_kind(treebank):
     with pytest.raises(LimbeckError, match="gives no group of 40 sentences"):
-        make_groups(treebank, size=40)
+        make_groups(treebank, StructureSettings(group_size=40))
     with pytest.raises(InputError, match="UPOS"):
         make_groups(Corpus.from_sentences([["a", "b", "c", "d", "e", "f"]]))
 
 
 def test_sentences_are_numbered_by_group(treebank):
-    groups = make_groups(treebank, groups=3, size=2)
+    groups = make_groups(treebank, StructureSettings(groups=3, group_size=2))
     numbered = as_sentences(groups)
     assert [(s.document, s.index) for s in numbered] == [(g, i) for g in range(len(groups)) for i in range(2)]
     read = list(Corpus.from_sentences(numbered))
@@ -117,7 +130,7 @@ def test_shares_over_all_pairs(metric):
     for one in np.unique(group):
         rows = np.flatnonzero(group == one)
         by_hand.append(np.mean([np.mean(group[np.argsort(away[row])[:5]] == one) for row in rows]))
-    shares, chance = group_shares(x, group, metric=metric)
+    shares, chance = group_shares(x, group, neighbors=5, metric=metric)
     np.testing.assert_allclose(shares, by_hand)
     np.testing.assert_allclose(chance, 5 / 179)
 
@@ -174,7 +187,7 @@ def test_pairs_by_scikit_learn():
     words = generator.random(120) < 0.3
     spaces = [Space("baseline"), Space("twice")]
     for metric in ("euclidean", "cosine"):
-        found = pairs(a, b, same, words=words, spaces=spaces, metric=metric)
+        found = pairs(a, b, same, words=words, spaces=spaces, settings=AnalysisSettings(metric=metric))
         away = np.array([cdist(a[i : i + 1], b[i : i + 1], metric)[0, 0] for i in range(120)])
         whole, other = found[0], found[1]
         assert whole.auc == pytest.approx(roc_auc_score(same, -away))
@@ -264,7 +277,7 @@ def test_pairs_of_a_model():
 
 def test_words_of_a_model(treebank):
     """The function gives each token the vector of its group and place: every neighbour is of the group."""
-    groups = make_groups(treebank, groups=6, size=4)
+    groups = make_groups(treebank, StructureSettings(groups=6, group_size=4))
     number = {sentence.words: at for at, group in enumerate(groups) for sentence in group.sentences}
 
     def encode(texts):
@@ -277,7 +290,12 @@ def test_words_of_a_model(treebank):
         return made
 
     settings = AnalysisSettings(neighbors=3, method="center")
-    found = structure_of(FunctionEncoder(encode, name="made"), treebank, settings=settings, groups=6, size=4)
+    found = structure_of(
+        FunctionEncoder(encode, name="made"),
+        treebank,
+        settings=settings,
+        groups=StructureSettings(groups=6, group_size=4),
+    )
     rows = found.rows("structure")
     assert [row["token"] for row in rows] == [".", ",", "the", "of"] * 2
     assert {row["value"] for row in rows} == {1.0}
@@ -293,7 +311,9 @@ def test_pieces_of_a_model_are_the_words(treebank):
     found = {}
     for units in ("words", "pieces"):
         encoder = load_encoder("mini-bert", layers="1", units=units)
-        found[units] = structure_of(encoder, treebank, settings=settings, groups=5, size=3)
+        found[units] = structure_of(
+            encoder, treebank, settings=settings, groups=StructureSettings(groups=5, group_size=3)
+        )
         assert found[units].units == units
     for words, pieces in zip(found["words"].rows("structure"), found["pieces"].rows("structure"), strict=True):
         assert words["rows"] == pieces["rows"]

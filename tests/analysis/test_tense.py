@@ -10,7 +10,7 @@ import planted
 import pytest
 from scipy.spatial.distance import cdist
 
-from limbeck.analysis import AnalysisSettings, Method, fit_spaces, tense, tense_of
+from limbeck.analysis import AnalysisSettings, Method, TenseSettings, fit_spaces, tense, tense_of
 from limbeck.analysis.lexicon import AMBIGUOUS, BEYOND, MULTIWORD, UNKNOWN, UNTENSED, TenseLexicon, find_verbs
 from limbeck.analysis.tenses import tense_claims, verb_distances
 from limbeck.corpus import Corpus
@@ -96,7 +96,7 @@ def test_verbs_of_semcor(lexicon, tmp_path):
     rows += [("took_place", "take_place", "2:30:00::", 1)] * 5
     rows += [("walk", "walk", "1:04:00::", 1)] * 9  # a noun
     rows += [("walk", "walk", "2:38:00::", 0)] * 9  # no sense in WordNet
-    found = find_verbs(semcor(rows, tmp_path), lexicon, least=4, most=3)
+    found = find_verbs(semcor(rows, tmp_path), lexicon, TenseSettings(min_occurrences=4, max_occurrences=3))
     assert found.dropped == {MULTIWORD: 5, AMBIGUOUS: 8, UNKNOWN: 1, BEYOND: 1}
     told = sorted(zip(found.lemmas, found.senses, found.tenses, strict=True))
     assert told == sorted(
@@ -156,7 +156,7 @@ def test_distances_over_all_pairs(metric):
 
 
 def test_pairs_that_are_not_there():
-    found = verb_distances(np.eye(3), np.array(["p", "p", "p"]), np.array(["a", "a", "b"]))
+    found = verb_distances(np.eye(3), np.array(["p", "p", "p"]), np.array(["a", "a", "b"]), metric="euclidean")
     assert math.isnan(found["DT-SM"])
     assert found["ST-SM"] == pytest.approx(math.sqrt(2))
 
@@ -176,7 +176,7 @@ def test_a_planted_tense_dominates_until_it_is_removed():
     assert removed.value == pytest.approx(after.values["ST-DM"][0] - after.values["DT-SM"][0])
     # means over verbs of what each verb has
     rows = [np.flatnonzero(verbs == name) for name in np.unique(verbs)]
-    by_hand = [verb_distances(x[some], tenses[some], senses[some]) for some in rows]
+    by_hand = [verb_distances(x[some], tenses[some], senses[some], metric="euclidean") for some in rows]
     for kind in ("ST-SM", "ST-DM", "DT-SM", "DT-DM"):
         assert before.values[kind][0] == pytest.approx(np.mean([one[kind] for one in by_hand]))
         assert before.values[kind][1] < before.values[kind][0] < before.values[kind][2]
@@ -236,7 +236,7 @@ def test_the_sample_corpus():
     labelled = sum("tense" in labels for s in corpus for labels in s.labels.values())
     settings = AnalysisSettings(method="center", points=2000)
     encoder = FunctionEncoder(planted.by_word_and_context(), name="made")
-    found = tense_of(encoder, corpus, settings=settings, most=5)
+    found = tense_of(encoder, corpus, settings=settings, wanted=TenseSettings(max_occurrences=5))
     rows = {
         row["kind"]: row for row in found.rows("tense") if row["space"] == "baseline" and row["metric"] == "euclidean"
     }
@@ -247,7 +247,7 @@ def test_the_sample_corpus():
     spaces = {row["space"]: row for row in found.rows("spaces")}
     assert spaces["center"]["fitted_on"] == 2000  # on all words of the text, not on the verbs
     eval_settings = AnalysisSettings(method="center", transductive=True)
-    there = tense_of(encoder, corpus, settings=eval_settings, most=5)
+    there = tense_of(encoder, corpus, settings=eval_settings, wanted=TenseSettings(max_occurrences=5))
     assert {row["fitted_on"] for row in there.rows("spaces")} == {0, rows["DT"]["occurrences"]}
 
 
@@ -269,7 +269,7 @@ def test_vectors_are_those_of_the_labelled_words(tmp_path):
         semcor(rows, tmp_path),
         treebank=Corpus(treebank),
         settings=AnalysisSettings(method="center"),
-        least=4,
+        wanted=TenseSettings(min_occurrences=4),
     )
     values = {(row["space"], row["metric"], row["kind"]): row["value"] for row in found.rows("tense")}
     for space in ("baseline", "center"):

@@ -20,7 +20,7 @@ from limbeck.cli import main
 from limbeck.cli.program import read_command
 from limbeck.cli.summaries.evaluate import comparison_table
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.evaluation import evaluate, sweep, tasks
+from limbeck.evaluation import EvaluationSettings, evaluate, sweep, tasks
 from limbeck.evaluation.averages import averages, out_of_means
 from limbeck.evaluation.settings import ScoreSettings, TuningSettings
 from limbeck.evaluation.significance import Comparison, holm
@@ -30,6 +30,8 @@ from limbeck.runs.evaluate import EvaluateRun
 from limbeck.runs.evaluating.compute import comparisons
 from limbeck.runs.evaluating.repairs import labels_of, repairs_by_name, unfitted_repairs
 from limbeck.tables import read_csv
+
+QUICK = EvaluationSettings(draws=5)
 
 Run = Callable[..., tuple[int, str, str]]
 SENTENCES = [
@@ -114,11 +116,15 @@ def test_targets_beside_each_other(run: Run, data: Path, vectors: Path, tmp_path
     encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
     found = tasks(data)
     both = {"": None, "center": lb.repairs.Center()}
-    plain, centered = sweep(found["sts-b"], ModelTarget(encoder), repairs=both, draws=5)
+    plain, centered = sweep(found["sts-b"], ModelTarget(encoder), repairs=both, settings=QUICK)
     table = lb.StaticVectors.load(vectors)
-    expected = [plain.value, centered.value, evaluate(found["sts-b"], table, draws=5).value]
+    expected = [
+        plain.value,
+        centered.value,
+        evaluate(found["sts-b"], table, settings=QUICK).value,
+    ]
     assert [float(scores["value"][i]) for i in mains[:3]] == pytest.approx(expected)
-    assert float(scores["value"][mains[6]]) == pytest.approx(evaluate(found["rg-65"], table, draws=5).value)
+    assert float(scores["value"][mains[6]]) == pytest.approx(evaluate(found["rg-65"], table, settings=QUICK).value)
     assert float(scores["coverage"][mains[6]]) == 0.8
     compared = read_csv(out / "comparisons.csv")
     assert len(compared["p"]) == 12, "six pairs of targets on two tasks"
@@ -170,7 +176,10 @@ def test_layers_and_averages(run: Run, tmp_path: Path) -> None:
     assert "mini-bert layer 12" in said
     encoder = lb.load_encoder("mini-bert", units="words", layers="0", device="cpu")
     found = tasks(data, ["sts-b", "sts-b-dev"])
-    values = [evaluate(task, encoder, metric="pearson", aggregation="mean", draws=5).value for task in found.values()]
+    values = [
+        evaluate(task, encoder, settings=EvaluationSettings(metric="pearson", aggregation="mean", draws=5)).value
+        for task in found.values()
+    ]
     assert "mean over tasks" in said
     assert re.search(rf"layer 0 +│ +{np.mean(values):.3f} │ +2", said)
 
@@ -201,7 +210,7 @@ def test_fitted_repairs(run: Run, data: Path, vectors: Path, tmp_path: Path) -> 
     scores = read_csv(tmp_path / "out" / "scores.csv")
     assert list(dict.fromkeys(scores["target"])) == ["mini-bert", "mini-bert + fit", "mini-bert + one", "mini-elmo"]
     encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
-    expected = evaluate(tasks(data, ["sts-b"])["sts-b"], encoder, repair=fitted["12"], draws=5).value
+    expected = evaluate(tasks(data, ["sts-b"])["sts-b"], encoder, repair=fitted["12"], settings=QUICK).value
     assert float(scores["value"][scores["target"].index("mini-bert + fit")]) == pytest.approx(expected)
 
     status, _, told = run("mini-bert", "--layers", "3", "--repair", tmp_path / "fit", *common)
@@ -229,7 +238,9 @@ def test_repairs_of_one_name_stay_apart(run: Run, data: Path, vectors: Path, tmp
     first = {name: float(scores["value"][scores["target"].index(name)]) for name in scores["target"]}
     assert list(first) == ["made.vec", "made.vec + center, fitted", "made.vec + center, on the task"]
     task = tasks(data, ["sts-b"])["sts-b"]
-    expected = [evaluate(task, table, repair=repair, draws=5).value for repair in (None, fitted, lb.repairs.Center())]
+    expected = [
+        evaluate(task, table, repair=repair, settings=QUICK).value for repair in (None, fitted, lb.repairs.Center())
+    ]
     assert list(first.values()) == pytest.approx(expected)
     assert expected[1] != expected[2]
     assert "center, fitted" in said
@@ -290,8 +301,8 @@ def test_words_without_a_vector_in_a_model(run: Run, tmp_path: Path) -> None:
     assert values["zero"] == pytest.approx(stats.spearmanr(zero, pairs.gold).statistic, nan_ok=True)
     assert values["mean"] == pytest.approx(stats.spearmanr(filled, pairs.gold).statistic)
     with pytest.raises(UsageError, match="'fallback' is for tables"):
-        evaluate(pairs, encoder, oov="fallback", fallback=own)
-    assert evaluate(pairs, encoder, oov="mean").value == pytest.approx(values["mean"])
+        evaluate(pairs, encoder, settings=EvaluationSettings(oov="fallback"))
+    assert evaluate(pairs, encoder, settings=EvaluationSettings(oov="mean")).value == pytest.approx(values["mean"])
 
 
 def test_options_that_no_target_heeds(run: Run, data: Path, vectors: Path) -> None:
@@ -499,7 +510,7 @@ def test_many_comparisons_can_be_significant() -> None:
         for name, noise in (("good", 0.1), ("bad", 8.0)):
             angle = np.arctan(gold + noise * rng.normal(size=400)) - np.pi / 2
             sides[1] = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-            scores.append(evaluate(pairs, [side.copy() for side in sides], name=name, draws=5))
+            scores.append(evaluate(pairs, [side.copy() for side in sides], name=name, settings=QUICK))
         return scores
 
     found = [(suite, columns(f"task-{n}")) for n in range(45)]

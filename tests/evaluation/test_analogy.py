@@ -8,7 +8,7 @@ from refusals import raises
 
 from limbeck import StaticVectors
 from limbeck.errors import UsageError
-from limbeck.evaluation import Questions, compare_items, evaluate_words
+from limbeck.evaluation import EvaluationSettings, Questions, TableTarget, compare_items, evaluate_words
 from limbeck.evaluation import analogy_search as search
 from limbeck.evaluation.analogy import MISSING
 from limbeck.repairs import Center
@@ -60,7 +60,7 @@ def test_as_a_plain_loop(method, monkeypatch):
     for block, looks in ((8192, 1 << 17), (128, 5), (64, 1 << 17)):  # one block, many, few looks at a time
         monkeypatch.setattr(search, "BLOCK", block)
         monkeypatch.setattr(search, "LOOKS", looks)
-        score = evaluate_words(questions, vectors, method=method)
+        score = evaluate_words(questions, vectors, settings=EvaluationSettings(analogy=method))
         np.testing.assert_array_equal(score.outcomes, wanted)
     assert score.metric == {"add": "3CosAdd", "mul": "3CosMul"}[method]
     assert score.value == wanted.mean()
@@ -85,11 +85,12 @@ def test_as_gensim(tmp_path, cut):
     both = zip(questions.sections, questions.words, strict=True)
     lines = [f": {section}\n{' '.join(words)}\n" for section, words in both]
     file.write_text("".join(lines))
-    for dummy, oov in ((True, "wrong"), (False, "drop")):
+    for dummy, oov in ((True, None), (False, "drop")):
         value, _ = theirs.evaluate_word_analogies(
             file, restrict_vocab=cut or len(vectors), case_insensitive=False, dummy4unknown=dummy
         )
-        score = evaluate_words(questions, vectors, oov=oov, vocabulary=cut, case="keep")
+        settings = EvaluationSettings(oov=oov, vocabulary=cut)
+        score = evaluate_words(questions, TableTarget(vectors, case="keep"), settings=settings)
         assert score.value == pytest.approx(value, abs=1e-12)
     assert (score.n < len(questions)) == (cut is not None)
     assert score.dropped == ({MISSING: len(questions) - score.n} if cut else {})
@@ -103,8 +104,12 @@ KINGS = StaticVectors(
 ROYAL = ("man", "king", "woman", "queen")
 
 
-def outcome(question, vectors=KINGS, **options):
-    return evaluate_words(Questions([question], ["royal"]), vectors, draws=1, **options)
+def outcome(question, vectors=KINGS, case="either", fallback=None, **options):
+    settings = EvaluationSettings(draws=1, **options)
+    if isinstance(vectors, StaticVectors):
+        oov = "fallback" if fallback else "drop"
+        vectors = TableTarget(vectors, oov=oov, case=case, fallback=fallback)
+    return evaluate_words(Questions([question], ["royal"]), vectors, settings=settings)
 
 
 def test_as_one_question_after_the_other():
@@ -118,7 +123,7 @@ def test_as_one_question_after_the_other():
 
 def test_vectors_without_any_word():
     nothing = StaticVectors([], np.zeros((0, 3)))
-    for oov in ("wrong", "mean", "zero"):
+    for oov in (None, "mean", "zero"):
         found = outcome(ROYAL, nothing, oov=oov)
         assert (found.value, found.coverage) == (0.0, 0.0)
     assert outcome(ROYAL, nothing, oov="drop").dropped == {MISSING: 1}
@@ -212,7 +217,7 @@ def test_two_targets_are_compared_on_the_same_questions():
     assert found.p < 0.05
     assert compare_items(a, a).p == 1.0
     with raises(UsageError, code="not_comparable"):
-        compare_items(a, evaluate_words(questions, vectors, method="mul"))
+        compare_items(a, evaluate_words(questions, vectors, settings=EvaluationSettings(analogy="mul")))
 
 
 def test_a_model_has_no_vocabulary():
@@ -250,7 +255,7 @@ def test_of_words_with_one_vector_the_first_answers():
                 continue  # few questions, so that the two products are of unlike shapes
             asked += [tuple(vectors.words[at] for at in (a, b, c, twin)) for twin in twins]
             wanted += [float(twin == twins[0]) for twin in twins]
-        found = evaluate_words(Questions(asked, ["all"] * len(asked)), vectors, draws=1)
+        found = evaluate_words(Questions(asked, ["all"] * len(asked)), vectors, settings=EvaluationSettings(draws=1))
         assert found.outcomes.tolist() == wanted, seed
 
 
@@ -277,5 +282,7 @@ def test_nearly_equal_words_are_told_apart(size, method):
             asked += [(f"a{n}", f"b{n}", f"c{n}", f"{name}{n}") for name in "de"]
     wanted = by_loop(vectors, Questions(asked, ["all"] * len(asked)), method)
     assert 30 < wanted.sum() == len(asked) / 2
-    found = evaluate_words(Questions(asked, ["all"] * len(asked)), vectors, method=method, draws=1)
+    found = evaluate_words(
+        Questions(asked, ["all"] * len(asked)), vectors, settings=EvaluationSettings(analogy=method, draws=1)
+    )
     assert found.outcomes.tolist() == wanted.tolist()

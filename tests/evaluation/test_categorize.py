@@ -8,7 +8,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics.cluster import contingency_matrix
 
 from limbeck import StaticVectors
-from limbeck.evaluation import Categories, compare_items, evaluate_words
+from limbeck.evaluation import Categories, EvaluationSettings, compare_items, evaluate_words
 from limbeck.evaluation.categorize import BEST, HONEST, NOT_FOUND, SEVERAL, TWICE, in_majority, purity
 
 
@@ -56,11 +56,11 @@ def test_both_ways_of_counting_beside_scikit_learn():
     many = [purity(labels, KMeans(4, n_init=1, random_state=seed).fit_predict(unit)) for seed in range(200)]
     assert score.value == pytest.approx(np.mean(many), abs=4 * np.std(many) / np.sqrt(10) + 0.02)
     assert best > score.value, "the best of six by the labels is higher than what was settled beforehand"
-    web = evaluate_words(categories, vectors, preset="web")
+    web = evaluate_words(categories, vectors, settings=EvaluationSettings(preset="web"))
     assert (web.metric, web.value) == (BEST, best)
     again = evaluate_words(categories, vectors)
     np.testing.assert_array_equal(score.outcomes, again.outcomes)
-    assert evaluate_words(categories, vectors, seed=1).value != score.value
+    assert evaluate_words(categories, vectors, settings=EvaluationSettings(seed=1)).value != score.value
 
 
 def test_words_in_several_classes_and_without_a_vector():
@@ -72,7 +72,7 @@ def test_words_in_several_classes_and_without_a_vector():
     assert (score.n, score.total) == (59, 63)
     assert score.coverage == pytest.approx(62 / 63)
     assert 0 not in score.rows
-    web = evaluate_words(Categories(words, classes), vectors, preset="web")
+    web = evaluate_words(Categories(words, classes), vectors, settings=EvaluationSettings(preset="web"))
     assert (web.n, dict(web.dropped)) == (63, {})
     assert web.value < 1.0, "a word in two classes is wrong once"
 
@@ -101,6 +101,8 @@ def test_a_model_reads_each_word():
 
     encoder = lb.load_encoder("mini-bert", units="pieces", layers="-1", device="cpu")
     words = "dog cat horse king queen prince".split()
-    score = evaluate_words(Categories(words, ["animal"] * 3 + ["royal"] * 3), encoder, draws=10)
+    score = evaluate_words(
+        Categories(words, ["animal"] * 3 + ["royal"] * 3), encoder, settings=EvaluationSettings(draws=10)
+    )
     assert (score.n, score.coverage) == (6, 1.0)
     assert 0.5 <= score.value <= 1.0

@@ -33,7 +33,7 @@ PLACES = FunctionEncoder(places, name="places")
 
 
 def features_of(examples, kind, features, encoder=PLACES, layer="0", **options):
-    found = encode_examples(examples, encoder, kind=kind, features=features, layer=layer, **options)
+    found = encode_examples(examples, encoder, kind=kind, features=features, layer=layer, **{"length": 64, **options})
     made = found.make(found.rows)(torch.arange(len(examples)))
     assert made.shape == (len(examples), found.width)
     return made.numpy(), found
@@ -72,7 +72,7 @@ def test_a_text_without_words_is_zero_and_counted():
     np.testing.assert_allclose(flat, [[2, 0, 1, 0, 0, 0], [0] * 6])
     assert found.dropped == {NO_VECTOR: 1}
     with raises(InputError, code="no_vectors"):
-        encode_examples(Examples(([""],), [0]), PLACES, kind="single", features="mean", layer="0")
+        encode_examples(Examples(([""],), [0]), PLACES, kind="single", features="mean", layer="0", length=64)
 
 
 def test_words_flattened_one_text_after_the_other():

@@ -13,6 +13,7 @@ from sklearn.metrics import f1_score
 from limbeck.cli import main
 from limbeck.encoders import TableEncoder
 from limbeck.errors import InputError, UsageError
+from limbeck.evaluation import EvaluationSettings
 from limbeck.evaluation.classifying import ClassifySet, Examples, classify, classify_tasks
 from limbeck.evaluation.classifying.catalogue import SENTENCES, find_some, load_table
 from limbeck.evaluation.classifying.result import mean_over_tasks
@@ -196,8 +197,8 @@ def test_a_linear_classifier_cannot_do_what_hidden_units_can():
     def value(labels, hidden):
         whole = Examples(([f"w{n}" for n in range(400)],), labels)
         data = ClassifySet("made", "single", ("a", "b"), whole[np.arange(300)], whole[np.arange(300, 400)])
-        options = {"starts": 1, "epochs": 10, "learning_rate": 0.05, "draws": 10}
-        return classify(data, encoder, repairs={"baseline": None}, hidden=hidden, **options).summary("baseline").value
+        settings = EvaluationSettings(hidden=hidden, starts=1, epochs=10, learning_rate=0.05, draws=10)
+        return classify(data, encoder, {"baseline": None}, settings).summary("baseline").value
 
     assert value(plain, 0) > 0.9
     assert value(exclusive, 20) > 0.95

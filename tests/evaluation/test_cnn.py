@@ -53,7 +53,7 @@ class Reference(nn.Module):
 
 
 def network_of(matrix, seed=3, rates=RATES[:1], **changes):
-    settings = CnnSettings(**{"filters": 5, "width": 3, "batch": 4, "epochs": 2, **changes})
+    settings = CnnSettings(**{"filters": 5, "width": 3, "batch": 4, "epochs": 2, "tuned": False, **changes})
     return Network(matrix, classes=CLASSES, seed=seed, rates=rates, settings=settings), settings
 
 

@@ -10,6 +10,7 @@ import pytest
 from refusals import raises
 
 from limbeck.errors import InputError, UsageError
+from limbeck.evaluation import EvaluationSettings
 from limbeck.evaluation.classifying import ClassifySet, Examples, classify_table, convolve, epoch_table
 from limbeck.evaluation.classifying.looked_up import look_up
 from limbeck.evaluation.targets import TableTarget
@@ -20,7 +21,11 @@ WORDS = [f"w{number}" for number in range(50)]
 VECTORS = StaticVectors(
     ["not", "good", *WORDS], np.random.default_rng(0).normal(size=(52, 10)) + [[3.0], [3.0], *[[0.5]] * 50] + 0.0
 )
-QUICK = {"starts": 2, "epochs": 4, "filters": 20, "learning_rate": (1e-3, 2e-2), "draws": 200, "batch": 32}
+QUICK = {"starts": 2, "epochs": 4, "learning_rate": (1e-3, 2e-2), "draws": 200}
+
+
+def run(data, vectors, repairs=None, **options):
+    return convolve(data, vectors, repairs, EvaluationSettings(**{**QUICK, **options}))
 
 
 def made_set(n=300, *, chance=False, seed=0, dev=None):
@@ -41,7 +46,7 @@ def made_set(n=300, *, chance=False, seed=0, dev=None):
 
 def test_what_only_the_order_of_words_tells_is_learnt():
     """A mean of vectors cannot tell these classes apart; a convolution can, wholly."""
-    result = convolve(made_set(), VECTORS, **{**QUICK, "starts": 1, "epochs": 10})
+    result = run(made_set(), VECTORS, starts=1, epochs=10)
     assert result.summary("baseline").value == 1.0
     assert (result.trained, result.held) == (300, 75)  # trained anew on all; a quarter chose
     assert result.covered == 1.0
@@ -52,7 +57,7 @@ def test_what_cannot_be_learnt_is_not():
     """Every text stands there under both labels, so whatever is learnt is right half of the time."""
     data = made_set(120, chance=True)
     both = Examples((data.test.texts[0] * 2,), np.concatenate([data.test.labels, 1 - data.test.labels]))
-    summary = convolve(replace(data, test=both), VECTORS, **{**QUICK, "starts": 4}).summary("baseline")
+    summary = run(replace(data, test=both), VECTORS, starts=4).summary("baseline")
     assert summary.value == 0.5
     assert summary.low < 0.5 < summary.high
 
@@ -60,7 +65,7 @@ def test_what_cannot_be_learnt_is_not():
 def test_labels_that_are_reported_have_no_say():
     data = made_set(60, chance=True, dev=60)
     other = replace(data, test=replace(data.test, labels=1 - data.test.labels))
-    one, two = (convolve(some, VECTORS, **QUICK) for some in (data, other))
+    one, two = (run(some, VECTORS) for some in (data, other))
     assert np.array_equal(one.predictions, two.predictions)
     assert np.array_equal(one.chosen, two.chosen)
     assert np.array_equal(one.learning_rates, two.learning_rates)
@@ -70,13 +75,13 @@ def test_labels_that_are_reported_have_no_say():
 def test_rate_and_epochs_are_those_that_do_best_on_dev():
     """At a rate of next to nothing a network learns nothing: the other is chosen, and an epoch of the later half."""
     data = made_set(dev=80)
-    result = convolve(data, VECTORS, **{**QUICK, "learning_rate": (1e-7, 2e-2)})
+    result = run(data, VECTORS, learning_rate=(1e-7, 2e-2))
     assert result.learning_rates.tolist() == [[2e-2, 2e-2]]
     assert result.chosen.min() >= 1  # the second of four
     assert result.from_epoch == 1
     best = result.held_out[:, :, 1:].max(-1)
     np.testing.assert_array_equal(np.take_along_axis(result.held_out, result.chosen[..., None], -1)[..., 0], best)
-    none = convolve(data, VECTORS, **{**QUICK, "learning_rate": 1e-7, "epochs": 1})
+    none = run(data, VECTORS, learning_rate=1e-7, epochs=1)
     assert none.summary("baseline").value < 0.7
 
 
@@ -94,7 +99,7 @@ def test_it_is_trained_anew_on_dev_too():
     data = ClassifySet(
         "made", "single", ("a", "b"), examples(learnt, 200), examples(kept, 100), dev=examples(kept, 200)
     )
-    result = convolve(data, table, **{**QUICK, "learning_rate": 3e-2, "epochs": 10})
+    result = run(data, table, learning_rate=3e-2, epochs=10)
     assert result.held_out.max() < 0.8  # when choosing, nobody had seen those words
     assert result.summary("baseline").value > 0.95
 
@@ -103,12 +108,12 @@ def test_equal_starts_for_all_vectors():
     """Vectors and twice the same vectors under other names: all runs alike, and no difference between them."""
     other = StaticVectors(VECTORS.words, VECTORS.matrix)
     data = made_set(60, chance=True)
-    one, two = convolve(data, VECTORS, **QUICK), convolve(data, TableTarget(other, name="other"), **QUICK)
+    one, two = run(data, VECTORS), run(data, TableTarget(other, name="other"))
     assert np.array_equal(one.predictions, two.predictions)
     found = one.compare("baseline", "baseline", than=two)
     assert (found.difference, found.low, found.high) == (0, 0, 0)
-    better = convolve(made_set(300), VECTORS, **QUICK)
-    worse = convolve(made_set(300), StaticVectors(VECTORS.words, np.ones((52, 10))), **{**QUICK, "epochs": 1})
+    better = run(made_set(300), VECTORS)
+    worse = run(made_set(300), StaticVectors(VECTORS.words, np.ones((52, 10))), epochs=1)
     found = better.compare("baseline", "baseline", than=worse)
     assert found.low > 0.2
     assert found.p < 0.02
@@ -123,8 +128,8 @@ def test_vectors_that_are_trained_too():
     texts = [" ".join(rng.choice(WORDS[label * 25 : label * 25 + 25], size=5)) for label in labels]
     whole = Examples((texts,), labels)
     data = ClassifySet("made", "single", ("a", "b"), whole[np.arange(200)], whole[np.arange(200, 300)])
-    frozen = convolve(data, alike, **options)
-    tuned = convolve(data, alike, embeddings="tuned", **options)
+    frozen = run(data, alike, **options)
+    tuned = run(data, alike, embeddings="tuned", **options)
     assert (frozen.predictions == frozen.predictions[..., :1]).all()  # texts that are alike get one class
     assert np.array_equal(tuned.predictions[0, 0, -1], labels[200:])
     assert np.array_equal(alike.matrix, np.ones((52, 4)))
@@ -134,21 +139,21 @@ def test_vectors_that_are_trained_too():
 def test_repairs_are_those_of_the_table():
     shifted = StaticVectors(VECTORS.words, VECTORS.matrix + 3)
     data = made_set(60)
-    result = convolve(data, shifted, repairs={"as they are": None, "centred": Center()}, **QUICK)
+    result = run(data, shifted, repairs={"as they are": None, "centred": Center()})
     centred = StaticVectors(shifted.words, shifted.matrix - shifted.matrix.mean(0, dtype=np.float64))
-    own = convolve(data, centred, **QUICK)
+    own = run(data, centred)
     np.testing.assert_allclose(result.losses[1], own.losses[0], rtol=1e-4)
     assert not np.allclose(result.losses[0], own.losses[0], rtol=1e-3)
-    fitted = convolve(data, shifted, repairs={"centred": Center().fit(shifted.matrix)}, **QUICK)
+    fitted = run(data, shifted, repairs={"centred": Center().fit(shifted.matrix)})
     np.testing.assert_allclose(fitted.losses[0], own.losses[0], rtol=1e-4)
 
 
 def test_one_size_for_all():
     small = StaticVectors(VECTORS.words, VECTORS.matrix / 1000)
     options = {**QUICK, "starts": 1, "epochs": 2}
-    one, two = (convolve(made_set(100), table, scale="rms", **options) for table in (VECTORS, small))
+    one, two = (run(made_set(100), table, scale="rms", **options) for table in (VECTORS, small))
     np.testing.assert_allclose(one.losses, two.losses, rtol=1e-3)
-    assert not np.allclose(convolve(made_set(100), small, **options).losses, two.losses, rtol=1e-2)
+    assert not np.allclose(run(made_set(100), small, **options).losses, two.losses, rtol=1e-2)
 
 
 # --- looking words up ----------------------------------------------------------------------------
@@ -187,7 +192,7 @@ def test_words_that_are_not_in_the_table(options, first, second):
 def test_coverage_is_of_words():
     data = made_set(60)
     fewer = StaticVectors(VECTORS.words[:30], VECTORS.matrix[:30])
-    result = convolve(data, fewer, **{**QUICK, "starts": 1, "epochs": 1})
+    result = run(data, fewer, starts=1, epochs=1)
     words = [word for part in (data.train, data.test) for text in part.texts[0] for word in text.split()]
     assert result.covered == pytest.approx(np.mean([word in fewer for word in words]))
 
@@ -196,13 +201,13 @@ def test_coverage_is_of_words():
 
 
 def test_tables():
-    result = convolve(made_set(60, chance=True), VECTORS, **QUICK)
+    result = run(made_set(60, chance=True), VECTORS)
     rows = classify_table([result])
     for metric, column in (("accuracy", "accuracy"), ("macro-f1", "macro_f1")):
         runs = result.run_scores("baseline", metric=metric)
         assert rows[column] == [pytest.approx(runs.mean())]
         assert rows[f"{column}_spread"] == [pytest.approx(runs.std(ddof=1))]
-    assert "classifier=cnn embeddings=frozen filters=20 width=3" in rows["settings"][0]
+    assert "classifier=cnn embeddings=frozen filters=100 width=3" in rows["settings"][0]
     by_epoch = epoch_table([result])
     assert set(by_epoch["learning_rate"]) <= {1e-3, 2e-2}
     assert sum(by_epoch["chosen"]) == 2
@@ -210,7 +215,7 @@ def test_tables():
 
 
 def test_fewer_examples():
-    result = convolve(made_set(dev=100), VECTORS, max_train=80, **{**QUICK, "starts": 1, "epochs": 1})
+    result = run(made_set(dev=100), VECTORS, max_train=80, starts=1, epochs=1)
     assert (result.trained, result.available) == (80, 400)
     assert 10 < result.held < 30
     assert "80 of 400 training examples, drawn at random" in result.notes
@@ -220,22 +225,20 @@ def test_fewer_examples():
     ("options", "code"),
     [
         ({"embeddings": "warm"}, "unknown_choice"),
-        ({"dropout": 1.0}, "out_of_range"),
         ({"starts": 0}, "out_of_range"),
-        ({"learning_rate": ()}, "out_of_range"),
     ],
 )
 def test_wrong_settings(options, code):
     with raises(UsageError, code=code, parameter=None):
-        convolve(made_set(40), VECTORS, **options)
+        run(made_set(40), VECTORS, **options)
 
 
 def test_what_cannot_be_read():
     pair = Examples((["a"], ["b"]), [0])
     with raises(UsageError, code="unsupported"):
-        convolve(ClassifySet("both", "pair", ("a", "b"), pair, pair), VECTORS)
+        run(ClassifySet("both", "pair", ("a", "b"), pair, pair), VECTORS)
     with raises(InputError, code="no_vectors"):
-        convolve(made_set(40), StaticVectors(["none"], [[1.0]]))
+        run(made_set(40), StaticVectors(["none"], [[1.0]]))
     one = Examples((["w1"] * 8,), [0] * 8)
     with raises(InputError, code="too_few"):
-        convolve(ClassifySet("one", "single", ("a", "b"), one, one), VECTORS)
+        run(ClassifySet("one", "single", ("a", "b"), one, one), VECTORS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from limbeck import StaticVectors
-from limbeck.evaluation import evaluate, tasks
+from limbeck.evaluation import EvaluationSettings, TableTarget, evaluate, tasks
 from limbeck.evaluation.catalogue import load_table
 from limbeck.evaluation.task import NO_GOLD
 
@@ -140,7 +140,7 @@ def test_words_in_common_score_higher_than_chance(found):
         return matrix
 
     for name in ("sts12", "sts13", "sts14", "sts15", "sts16", "sts-b", "sts-b-dev", "sick-r"):
-        score = evaluate(found[name], encode, draws=50)
+        score = evaluate(found[name], encode, settings=EvaluationSettings(draws=50))
         assert score.value > 0.35, name
         assert score.low < score.value < score.high
         for subset, estimate in score.subsets.items():
@@ -155,6 +155,6 @@ def test_google_news(found):
     files = [p for place in spec.submodule_search_locations for p in Path(place).rglob("*.bin")]
     vectors = StaticVectors.load(files[0])
     for name, n, value in (("rg-65", 53, 0.762), ("simlex-999", 982, 0.444)):
-        score = evaluate(found[name], vectors, case="keep")
+        score = evaluate(found[name], TableTarget(vectors, case="keep"))
         assert score.n == n
         assert score.value == pytest.approx(value, abs=5e-4)

@@ -10,9 +10,11 @@ from scipy import stats
 from limbeck import StaticVectors, tables
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluation import (
+    EvaluationSettings,
     File,
     Pairs,
     Questions,
+    TableTarget,
     Task,
     compare,
     compare_all,
@@ -79,14 +81,14 @@ def test_a_fallback_of_other_dimensions_is_told_wherever_it_is_asked():
     words = Pairs(name="w", kind="wordsim", first=["a"], second=["x"], gold=[1.0])
     questions = Questions([("a", "b", "c", "x")], ["s"])
     for ask in (
-        lambda given: evaluate(texts, table, **given),
-        lambda given: evaluate(words, table, repair=Center(), **given),
-        lambda given: evaluate_words(questions, table, **given),
+        lambda target: evaluate(texts, target),
+        lambda target: evaluate(words, target, repair=Center()),
+        lambda target: evaluate_words(questions, target, settings=EvaluationSettings(oov="fallback")),
     ):
         with raises(InputError, code="other_dimensions", parameter="fallback", says="got 2 for 'x'"):
-            ask({"oov": "fallback", "fallback": other})
+            ask(TableTarget(table, oov="fallback", fallback=other))
     with raises(InputError, code="other_dimensions", says=("got 3", "'a'", "'x'")):
-        evaluate(words, table, oov="fallback", fallback=other)
+        evaluate(words, TableTarget(table, oov="fallback", fallback=other))
 
 
 def test_fallback():
@@ -165,7 +167,7 @@ def test_score_is_that_of_scipy():
     pairs, vectors, cosine = made_words()
     score = evaluate(pairs, vectors, name="ours")
     assert score.value == pytest.approx(stats.spearmanr(cosine, pairs.gold).statistic, abs=1e-5)
-    assert evaluate(pairs, vectors, metric="pearson").value == pytest.approx(
+    assert evaluate(pairs, vectors, settings=EvaluationSettings(metric="pearson")).value == pytest.approx(
         stats.pearsonr(cosine, pairs.gold).statistic, abs=1e-5
     )
     assert score.low < score.value < score.high
@@ -174,7 +176,7 @@ def test_score_is_that_of_scipy():
     assert (score.task, score.target, score.metric, score.aggregation) == ("made", "ours", "spearman", "pooled")
     np.testing.assert_allclose(score.similarity, cosine, atol=1e-6)
     assert score.low == evaluate(pairs, vectors).low, "the same seed, the same interval"
-    assert score.low != evaluate(pairs, vectors, seed=1).low
+    assert score.low != evaluate(pairs, vectors, settings=EvaluationSettings(seed=1)).low
 
 
 def test_a_score_tells_what_the_file_lacked(tmp_path):
@@ -191,7 +193,7 @@ def test_a_policy_changes_n_but_not_coverage():
     pairs, vectors, _ = made_words()
     some = StaticVectors(vectors.words[:90], vectors.matrix[:90])
     known = np.array([a in some and b in some for a, b in zip(pairs.first, pairs.second, strict=True)])
-    dropped, zero = (evaluate(pairs, some, oov=oov) for oov in ("drop", "zero"))
+    dropped, zero = (evaluate(pairs, some, settings=EvaluationSettings(oov=oov)) for oov in ("drop", "zero"))
     assert (dropped.n, zero.n) == (known.sum(), 200)
     assert dropped.coverage == zero.coverage == pytest.approx(known.mean())
     assert dropped.rows.tolist() == np.flatnonzero(known).tolist()
@@ -275,7 +277,7 @@ def test_three_aggregations(metric):
     assert wanted["pooled"] < wanted["mean"] - 0.2
     assert abs(wanted["mean"] - wanted["weighted"]) > 1e-3
     for aggregation, value in wanted.items():
-        score = evaluate(pairs, vectors, metric=metric, aggregation=aggregation)
+        score = evaluate(pairs, vectors, settings=EvaluationSettings(metric=metric, aggregation=aggregation))
         assert score.value == pytest.approx(value, abs=1e-9)
         assert score.low < score.value < score.high
         assert score.aggregation == aggregation
@@ -287,7 +289,7 @@ def test_three_aggregations(metric):
 def test_the_interval_of_a_mean_comes_from_its_parts():
     """Standard errors of independent subsets add up in squares."""
     pairs, vectors, _, _ = made_texts()
-    score = evaluate(pairs, vectors, aggregation="mean", draws=4000)
+    score = evaluate(pairs, vectors, settings=EvaluationSettings(aggregation="mean", draws=4000))
     widths = [estimate.high - estimate.low for estimate in score.subsets.values()]
     assert score.high - score.low == pytest.approx(np.sqrt(np.square(widths).sum()) / 3, rel=0.1)
 
@@ -307,22 +309,22 @@ def test_a_subset_that_is_undefined():
     pairs, (first, second), _, _ = made_texts()
     first = first.copy()
     first[:30] = 0
-    score = evaluate(pairs, (first, second), aggregation="mean", missing="zero")
+    score = evaluate(pairs, (first, second), settings=EvaluationSettings(aggregation="mean", missing="zero"))
     assert np.isnan(score.value)
     assert score.notes == ("undefined in one: all cosines or all gold scores are equal",)
     assert score.subsets["one"].coverage == 0
     assert score.subsets["two"].coverage == 1
-    dropped = evaluate(pairs, (first, second), aggregation="mean", missing="drop")
+    dropped = evaluate(pairs, (first, second), settings=EvaluationSettings(aggregation="mean", missing="drop"))
     assert dropped.notes == ("undefined in one: fewer than two pairs",)
     assert (dropped.n, dropped.subsets["one"].n, dropped.subsets["one"].total) == (170, 0, 30)
     assert np.isnan(dropped.value)
     assert np.isnan(compare(dropped, dropped).p)
-    assert np.isfinite(evaluate(pairs, (first, second), missing="drop").value)
+    assert np.isfinite(evaluate(pairs, (first, second), settings=EvaluationSettings(missing="drop")).value)
 
 
 def test_without_subsets_all_aggregations_are_one():
     pairs, vectors, _ = made_words()
-    score = evaluate(pairs, vectors, aggregation="mean")
+    score = evaluate(pairs, vectors, settings=EvaluationSettings(aggregation="mean"))
     assert score.aggregation == "pooled"
     assert {aggregation for _, aggregation, _ in score.estimates} == {"pooled"}
 
@@ -346,7 +348,9 @@ def test_compare_pooled(test):
 @pytest.mark.parametrize("test", ["bootstrap", "permutation"])
 def test_compare_within_subsets(test, aggregation):
     pairs, vectors, other, _ = made_texts(noise=3.0)
-    a, b = (evaluate(pairs, target, aggregation=aggregation) for target in (vectors, other))
+    a, b = (
+        evaluate(pairs, target, settings=EvaluationSettings(aggregation=aggregation)) for target in (vectors, other)
+    )
     found = compare(a, b, test=test)
     assert found.difference == pytest.approx(a.value - b.value)
     assert found.p < 0.01
@@ -406,7 +410,10 @@ def test_compare_all():
 def test_table(tmp_path):
     texts, vectors, _, _ = made_texts()
     words, static, _ = made_words()
-    scores = [evaluate(texts, vectors, name="m", aggregation="mean"), evaluate(words, static, name="v")]
+    scores = [
+        evaluate(texts, vectors, name="m", settings=EvaluationSettings(aggregation="mean")),
+        evaluate(words, static, name="v"),
+    ]
     columns = table(scores)
     assert len(columns["task"]) == 2 * (3 + 3) + 2
     first = {name: values[0] for name, values in columns.items()}

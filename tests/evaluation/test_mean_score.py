@@ -10,7 +10,7 @@ from refusals import raises
 from scipy import stats
 
 from limbeck.errors import UsageError
-from limbeck.evaluation import FIVE, Pairs, compare_means, evaluate, mean_score
+from limbeck.evaluation import FIVE, EvaluationSettings, Pairs, compare_means, evaluate, mean_score
 from limbeck.evaluation.means import means_of_five
 
 
@@ -26,7 +26,7 @@ def scored(noise: float, *, sizes=(40, 300), seed: int = 0, drop: int = 0, name:
         for n in range(drop):
             del vectors[f"b{n}"]
         pairs = Pairs(f"set{number}", "wordsim", [f"a{n}" for n in range(size)], [f"b{n}" for n in range(size)], gold)
-        found.append(evaluate(pairs, vectors, name=name, draws=50))
+        found.append(evaluate(pairs, vectors, name=name, settings=EvaluationSettings(draws=50)))
     return found
 
 

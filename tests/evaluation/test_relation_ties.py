@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from limbeck import StaticVectors
-from limbeck.evaluation import Relation, Relations, evaluate_words, word_tasks
+from limbeck.evaluation import EvaluationSettings, Relation, Relations, evaluate_words, word_tasks
 from limbeck.evaluation.correlations import level
 from limbeck.evaluation.semeval2012 import rate_relations
 from limbeck.evaluation.web import as_loaded
 from limbeck.evaluation.word_vectors import WordTable
+
+QUICK = EvaluationSettings(draws=2)
+WEB = EvaluationSettings(preset="web", draws=2)
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "words"
 
@@ -87,10 +90,10 @@ def in_other_order(relations: Relations, rng: np.random.Generator) -> Relations:
 def test_ties_are_those_of_exact_arithmetic(seed: int) -> None:
     vectors, relations = made(seed)
     wanted = exactly(vectors, relations)
-    assert evaluate_words(relations, vectors, preset="web", draws=2).value == pytest.approx(wanted, abs=1e-12)
+    assert evaluate_words(relations, vectors, settings=WEB).value == pytest.approx(wanted, abs=1e-12)
     rng = np.random.default_rng(seed)
     for _ in range(3):
-        score = evaluate_words(in_other_order(relations, rng), vectors, preset="web", draws=2)
+        score = evaluate_words(in_other_order(relations, rng), vectors, settings=WEB)
         assert score.value == pytest.approx(wanted, abs=1e-12)
 
 
@@ -117,7 +120,11 @@ def test_no_direction_is_undefined_for_the_cosine_too() -> None:
     for cancelled in relations.relations[::3]:
         lost = Relation("0a", "A", cancelled.prototypes[:2], cancelled.pairs, cancelled.gold)
         cycle = [*lost.prototypes, (lost.prototypes[1][1], lost.prototypes[0][0])]
-        score = evaluate_words(Relations([Relation("0a", "A", cycle, lost.pairs, lost.gold)]), vectors, draws=2)
+        score = evaluate_words(
+            Relations([Relation("0a", "A", cycle, lost.pairs, lost.gold)]),
+            vectors,
+            settings=EvaluationSettings(draws=2),
+        )
         assert math.isnan(score.value)
 
 
@@ -128,7 +135,7 @@ def test_ties_of_the_released_relations() -> None:
     assert isinstance(relations, Relations)
     words = sorted({word for one in relations.relations for pair in one.pairs for word in pair})
     vectors = StaticVectors(words[::7], np.random.default_rng(2).normal(size=(len(words[::7]), 50)))
-    score = evaluate_words(relations, vectors, preset="web", draws=2)
+    score = evaluate_words(relations, vectors, settings=WEB)
     assert score.value == pytest.approx(exactly(vectors, relations), abs=1e-12)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from limbeck import StaticVectors
-from limbeck.evaluation import Relation, Relations, compare_items, evaluate_words
+from limbeck.evaluation import EvaluationSettings, Relation, Relations, TableTarget, compare_items, evaluate_words
 from limbeck.evaluation.semeval2012 import UNDEFINED, UNKNOWN
 
 
@@ -43,7 +43,7 @@ def test_as_a_plain_loop():
     assert wanted["dot"] != pytest.approx(wanted["cosine"], abs=1e-3), "the two must differ for a test"
     assert score.parts["B"].value == pytest.approx(np.mean(wanted["cosine"][1::2]), abs=1e-6)
     assert (score.n, score.total, score.coverage) == (6, 6, 1.0)
-    web = evaluate_words(relations, vectors, preset="web")
+    web = evaluate_words(relations, vectors, settings=EvaluationSettings(preset="web"))
     np.testing.assert_allclose(web.outcomes, wanted["dot"], atol=1e-6)
     assert web.metric == "spearman, dot"
 
@@ -65,7 +65,7 @@ def test_missing_words():
     filled = {word: unit.get(word, mean) for word in vectors}
     offset = np.mean([filled[a] - filled[b] for a, b in first.prototypes], axis=0)
     scores = [offset @ (filled[a] - filled[b]) for a, b in first.pairs]
-    web = evaluate_words(relations, left, preset="web")
+    web = evaluate_words(relations, left, settings=EvaluationSettings(preset="web"))
     assert web.outcomes[0] == pytest.approx(stats.spearmanr(scores, first.gold).statistic, abs=1e-6)
     assert web.outcomes[1] == 0.0, "all typical words are the same mean: no direction at all"
     assert (web.n, dict(web.dropped)) == (6, {})
@@ -130,4 +130,4 @@ def test_several_words_in_one_are_met_with_lines_between():
     words = ["new_york", "city", "x", "y"]
     vectors = StaticVectors(words, [[1, 0], [0, 1], [1, 1], [-1, 1]])
     assert evaluate_words(Relations([relation]), vectors).coverage == 1.0
-    assert evaluate_words(Relations([relation]), vectors, case="keep").coverage == pytest.approx(2 / 3)
+    assert evaluate_words(Relations([relation]), TableTarget(vectors, case="keep")).coverage == pytest.approx(2 / 3)

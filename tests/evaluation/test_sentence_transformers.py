@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import limbeck as lb
-from limbeck.evaluation import Pairs, evaluate, tasks
+from limbeck.evaluation import EvaluationSettings, Pairs, evaluate, tasks
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 pytestmark = [
@@ -37,7 +37,7 @@ def test_all_minilm():
         read = found[name].read()
         some = slice(None, None, step)
         pairs = Pairs(name, "sts", list(read.first[some]), list(read.second[some]), read.gold[some])
-        score = evaluate(pairs, ours, draws=5)
+        score = evaluate(pairs, ours, settings=EvaluationSettings(draws=5))
         judge = EmbeddingSimilarityEvaluator(list(pairs.first), list(pairs.second), (pairs.gold / 5).tolist())
         told = judge(theirs)
         for metric in ("spearman", "pearson"):

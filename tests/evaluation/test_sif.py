@@ -20,6 +20,8 @@ from limbeck.reporting.page.sections.scores import section
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.word_counts import read_counts
 
+QUICK = evaluation.EvaluationSettings(draws=20)
+
 WORDS = [f"w{n}" for n in range(30)]
 RNG = np.random.default_rng(0)
 COUNTS = (1000 / np.arange(1, 31)).astype(int)
@@ -46,7 +48,7 @@ def test_sif_by_hand():
     distinct = np.array([matrix[TEXTS.index(text)] for text in dict.fromkeys(TEXTS)])
     first = np.linalg.svd(distinct, full_matrices=False)[2][0]
     expected = cosines(matrix - np.outer(matrix @ first, first))
-    score = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), draws=20)
+    score = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), settings=QUICK)
     np.testing.assert_allclose(score.similarity, expected, atol=1e-6)
     assert score.value == pytest.approx(spearmanr(expected, PAIRS.gold).statistic)
     assert score.settings["weighting"] == "sif"
@@ -56,9 +58,9 @@ def test_sif_is_that_of_the_vectors_themselves():
     texts = list(dict.fromkeys(TEXTS))
     own = VECTORS.sentences(texts, weighting="sif")
     matrix = own[[texts.index(text) for text in TEXTS]]
-    score = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), draws=20)
+    score = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), settings=QUICK)
     np.testing.assert_allclose(score.similarity, cosines(matrix), atol=1e-5)
-    plain = evaluation.evaluate(PAIRS, VECTORS, draws=20)
+    plain = evaluation.evaluate(PAIRS, VECTORS, settings=QUICK)
     assert not np.allclose(plain.similarity, score.similarity, atol=0.05)
 
 
@@ -89,9 +91,9 @@ def test_shares_are_of_the_text_not_of_the_table():
 
 def test_repairs_come_before_the_weights():
     shifted = StaticVectors(WORDS, VECTORS.matrix - VECTORS.matrix.mean(0, dtype=np.float64), counts=COUNTS)
-    one = evaluation.evaluate(PAIRS, TableTarget(shifted, weighting="sif"), draws=20)
+    one = evaluation.evaluate(PAIRS, TableTarget(shifted, weighting="sif"), settings=QUICK)
     fitted = Center().fit(VECTORS.matrix)
-    two = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), repair=fitted, draws=20)
+    two = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), repair=fitted, settings=QUICK)
     np.testing.assert_allclose(one.similarity, two.similarity, atol=1e-5)
 
 
@@ -132,7 +134,7 @@ def test_the_command(tmp_path, capsys):
         assert main([*given, *more, "--out", str(out)]) == 0
         with (out / "scores.csv").open(newline="") as stream:
             values.append(next(csv.DictReader(stream)))
-    expected = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), draws=20).value
+    expected = evaluation.evaluate(PAIRS, TableTarget(VECTORS, weighting="sif"), settings=QUICK).value
     assert float(values[1]["value"]) == pytest.approx(expected, abs=0.01)
     assert values[0]["value"] != values[1]["value"]
     assert "weighting=sif" in values[1]["settings"]
@@ -151,12 +153,12 @@ def test_the_share_of_words_stands_beside_that_of_texts(tmp_path, capsys):
     table = StaticVectors(["a", "b"], [[1.0, 0.0], [0.6, 0.8]])
     first, second = ["a x x", "b", "a b", "x y"], ["b y y", "a", "a", "z"]
     pairs = evaluation.Pairs("made", "sts", first, second, [1.0, 3.0, 2.0, 0.0], subsets=["s", "s", "t", "t"])
-    score = evaluation.evaluate(pairs, table, draws=10)
+    score = evaluation.evaluate(pairs, table, settings=QUICK)
     assert (score.coverage, score.word_coverage) == (0.75, pytest.approx(6 / 13))  # of different texts
     rows = score.table_rows()
     assert {row["word_coverage"] for row in rows if not row["subset"]} == {score.word_coverage}
     assert all(np.isnan(row["word_coverage"]) for row in rows if row["subset"])
-    as_function = evaluation.evaluate(pairs, lambda texts: table.sentences(texts), draws=10)
+    as_function = evaluation.evaluate(pairs, lambda texts: table.sentences(texts), settings=QUICK)
     assert np.isnan(as_function.word_coverage)
 
     table.save(tmp_path / "v.txt")

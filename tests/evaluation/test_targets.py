@@ -13,9 +13,11 @@ from sklearn.preprocessing import StandardScaler
 import limbeck as lb
 from limbeck.encoders.miniatures import miniature_folder
 from limbeck.errors import InputError, UsageError
-from limbeck.evaluation import ModelTarget, Pairs, TableTarget, evaluate, sweep
+from limbeck.evaluation import EvaluationSettings, ModelTarget, Pairs, TableTarget, evaluate, sweep
 from limbeck.evaluation.rows import repaired
 from limbeck.evaluation.sweeping import TEXTS_AT_ONCE, different_texts
+
+QUICK = EvaluationSettings(draws=10)
 
 FIRST = [
     "A dog barks.", "The sun sets.", "A man plays a guitar.", "Two cats sleep.", "It rains.", "A dog barks.",
@@ -60,7 +62,7 @@ def bert():
 @pytest.mark.parametrize("special", [False, True])
 def test_a_sentence_is_the_mean_of_its_pieces(by_hand, special):
     encoder = lb.load_encoder("mini-bert", units="pieces", special=special, layers="0,5,-1", device="cpu")
-    scores = sweep(PAIRS, ModelTarget(encoder), draws=10)
+    scores = sweep(PAIRS, ModelTarget(encoder), settings=QUICK)
     assert [score.target for score in scores] == ["mini-bert layer 0", "mini-bert layer 5", "mini-bert layer 12"]
     inner = slice(None) if special else slice(1, -1)
     for score, layer in zip(scores, (0, 5, 12), strict=True):
@@ -88,10 +90,10 @@ def test_a_repair_comes_before_the_mean(by_hand, bert):
     fitted = {
         layer: lb.repairs.ClusterRemoval(3, 2, seed=1).fit(rng.normal(size=(200, 128)) + 0.3) for layer in bert.layers
     }
-    plain, *_ = sweep(PAIRS, ModelTarget(bert), repairs={"": None, "cut": fitted}, draws=10)
+    plain, *_ = sweep(PAIRS, ModelTarget(bert), repairs={"": None, "cut": fitted}, settings=QUICK)
     assert plain.target == "mini-bert layer 0"
     for place, layer in enumerate((0, 5, 12)):
-        score = sweep(PAIRS, ModelTarget(bert), repairs={"cut": fitted}, draws=10)[place]
+        score = sweep(PAIRS, ModelTarget(bert), repairs={"cut": fitted}, settings=QUICK)[place]
         transform = fitted[str(layer)].transform
         means = {text: transform(by_hand(text)[layer, 1:-1].astype(np.float64)).mean(axis=0) for text in FIRST + SECOND}
         expected = [cosine(means[a], means[b]) for a, b in zip(FIRST, SECOND, strict=True)]
@@ -102,7 +104,7 @@ def test_a_repair_comes_before_the_mean(by_hand, bert):
 
 def test_transductive_is_a_fit_on_all_sentences_of_all_pairs(bert):
     """Both sides of all pairs, a text as often as it occurs ("A dog barks." three times), as the paper's code does."""
-    (score,) = sweep(PAIRS, _one(bert), repairs={"own": lb.repairs.ClusterRemoval(2, 3, seed=3)}, draws=10)
+    (score,) = sweep(PAIRS, _one(bert), repairs={"own": lb.repairs.ClusterRemoval(2, 3, seed=3)}, settings=QUICK)
     listed = [*FIRST, *SECOND]
     rows = _one(bert).rows(listed)
     assert len(rows.texts) > len(_one(bert).rows(list(dict.fromkeys(listed))).texts)
@@ -116,7 +118,7 @@ def test_transductive_is_a_fit_on_all_sentences_of_all_pairs(bert):
 
 def test_transductive_chain(bert):
     chain = make_pipeline(lb.repairs.Center(), lb.repairs.AllButTheTop(2))
-    (score,) = sweep(PAIRS, _one(bert), repairs={"own": chain}, draws=10)
+    (score,) = sweep(PAIRS, _one(bert), repairs={"own": chain}, settings=QUICK)
     rows = _one(bert).rows([*FIRST, *SECOND])
     x = rows.vectors[0].numpy().astype(np.float64)
     x = x - x.mean(axis=0)
@@ -149,7 +151,7 @@ def test_a_text_is_encoded_once(bert):
             seen.extend(texts)
             return super().rows(texts)
 
-    sweep(PAIRS, Seen(bert), repairs={"": None, "own": lb.repairs.Center()}, draws=10)
+    sweep(PAIRS, Seen(bert), repairs={"": None, "own": lb.repairs.Center()}, settings=QUICK)
     assert sorted(seen) == sorted(set(FIRST + SECOND)), "three layers and two repairs, from one pass"
     texts, counts = different_texts(PAIRS)
     assert counts[texts.index("A dog barks.")] == 3
@@ -157,10 +159,10 @@ def test_a_text_is_encoded_once(bert):
 
 
 def test_many_texts_are_encoded_in_parts(bert, monkeypatch):
-    whole = sweep(PAIRS, ModelTarget(bert), draws=10)
+    whole = sweep(PAIRS, ModelTarget(bert), settings=QUICK)
     assert TEXTS_AT_ONCE > 100
     monkeypatch.setattr("limbeck.evaluation.sweeping.TEXTS_AT_ONCE", 3)
-    for a, b in zip(whole, sweep(PAIRS, ModelTarget(bert), draws=10), strict=True):
+    for a, b in zip(whole, sweep(PAIRS, ModelTarget(bert), settings=QUICK), strict=True):
         np.testing.assert_allclose(a.similarity, b.similarity, atol=1e-6)
 
 
@@ -169,14 +171,14 @@ def test_empty_texts(bert):
         "holes", "sts", ["", "A dog.", "It rains.", "  "], ["A cat.", "A dog.", "It pours.", ""], [0, 5, 4, 1]
     )
     for repair in (None, lb.repairs.Center()):
-        score = evaluate(pairs, _one(bert), repair=repair, draws=10)
+        score = evaluate(pairs, _one(bert), repair=repair, settings=QUICK)
         assert score.similarity[[0, 3]].tolist() == [0, 0]
         assert score.similarity[1] == pytest.approx(1, abs=1e-6)
         assert score.coverage == 0.5
-        assert evaluate(pairs, _one(bert), repair=repair, missing="drop", draws=10).n == 2
+        assert evaluate(pairs, _one(bert), repair=repair, settings=EvaluationSettings(missing="drop", draws=10)).n == 2
     nothing = Pairs("nothing", "sts", ["", " "], ["", ""], [1, 2])
     for repair in (None, lb.repairs.Center()):
-        score = evaluate(nothing, _one(bert), repair=repair, draws=10)
+        score = evaluate(nothing, _one(bert), repair=repair, settings=QUICK)
         assert np.isnan(score.value)
         assert score.coverage == 0
 
@@ -184,10 +186,10 @@ def test_empty_texts(bert):
 def test_a_decoders_first_position():
     """mini-gpt2 leaves out its first position, so a text of one piece has no vector unless that is kept."""
     pairs = Pairs("own", "sts", ["dog", "a dog barks"], ["cat", "the dog barks"], [1, 5])
-    left_out = evaluate(pairs, lb.load_encoder("mini-gpt2", units="pieces", layers="-1", device="cpu"), draws=10)
+    left_out = evaluate(pairs, lb.load_encoder("mini-gpt2", units="pieces", layers="-1", device="cpu"), settings=QUICK)
     assert left_out.coverage == 0.5
     kept = lb.load_encoder("mini-gpt2", units="pieces", layers="-1", keep_first=True, device="cpu")
-    assert evaluate(pairs, kept, draws=10).coverage == 1.0
+    assert evaluate(pairs, kept, settings=QUICK).coverage == 1.0
 
 
 def test_words_of_a_model(by_hand):
@@ -196,19 +198,21 @@ def test_words_of_a_model(by_hand):
     )
     for layers, layer in (("-1", 12), ("5", 5)):
         encoder = lb.load_encoder("mini-bert", units="pieces", layers=layers, device="cpu")
-        score = evaluate(pairs, encoder, draws=10)
+        score = evaluate(pairs, encoder, settings=QUICK)
         alone = {word: by_hand(word)[layer, 1:-1].mean(axis=0) for word in [*pairs.first, *pairs.second]}
         expected = [cosine(alone[a], alone[b]) for a, b in zip(pairs.first, pairs.second, strict=True)]
         np.testing.assert_allclose(score.similarity, expected, atol=2e-6)
         assert score.coverage == 1.0
     table = lb.StaticVectors.from_model(miniature_folder("mini-bert"))
-    of_table = evaluate(pairs, lb.load_encoder("mini-bert", units="pieces", layers="table", device="cpu"), draws=10)
+    of_table = evaluate(
+        pairs, lb.load_encoder("mini-bert", units="pieces", layers="table", device="cpu"), settings=QUICK
+    )
     assert of_table.similarity[0] == pytest.approx(cosine(table["dog"], table["cat"]), abs=1e-5)
     pieces = (table["bar"] + table["##ks"]) / 2, np.mean([table[p] for p in ("sing", "##s")], axis=0)
     if "sings" not in table:
         assert of_table.similarity[1] == pytest.approx(cosine(*pieces), abs=1e-5)
     centered = evaluate(
-        pairs, lb.load_encoder("mini-bert", units="pieces", layers="-1"), repair=lb.repairs.Center(), draws=10
+        pairs, lb.load_encoder("mini-bert", units="pieces", layers="-1"), repair=lb.repairs.Center(), settings=QUICK
     )
     assert not np.allclose(centered.similarity, score.similarity)
 
@@ -224,22 +228,28 @@ SENTENCES = Pairs(
 
 
 def test_a_sentence_is_the_mean_of_its_words():
-    score = evaluate(SENTENCES, TABLE, draws=10)
+    score = evaluate(SENTENCES, TABLE, settings=QUICK)
     dog, cat, barks, stop = MATRIX[:4]
     expected = cosine((dog + barks + stop) / 3, (cat + barks + stop) / 3)
     np.testing.assert_allclose(score.similarity, [expected, 0, 0], atol=1e-6)
     assert score.coverage == pytest.approx(1 / 3)
     assert score.settings["words"] == 13
     assert score.settings["words_found"] == 8  # dog barks . | Cat barks . | dog | Paris
-    assert evaluate(SENTENCES, TABLE, missing="drop", draws=10).n == 1
-    assert evaluate(SENTENCES, TABLE, case="keep", draws=10).settings["words_found"] == 7
-    assert evaluate(SENTENCES, TABLE, case="lower", draws=10).settings["words_found"] == 7
-    assert evaluate(SENTENCES, TableTarget(TABLE, lowercase=True), draws=10).settings["words_found"] == 7
+    assert evaluate(SENTENCES, TABLE, settings=EvaluationSettings(missing="drop", draws=10)).n == 1
+    for target in (
+        TableTarget(TABLE, case="keep"),
+        TableTarget(TABLE, case="lower"),
+        TableTarget(TABLE, lowercase=True),
+    ):
+        assert evaluate(SENTENCES, target, settings=QUICK).settings["words_found"] == 7
+    assert (
+        evaluate(SENTENCES, TABLE, settings=EvaluationSettings(lowercase=True, draws=10)).settings["words_found"] == 7
+    )
 
 
 def test_unknown_words_of_sentences():
     mean = MATRIX.mean(axis=0)
-    score = evaluate(SENTENCES, TABLE, oov="mean", draws=10)
+    score = evaluate(SENTENCES, TABLE, settings=EvaluationSettings(oov="mean", draws=10))
     dog, cat, barks, stop = MATRIX[:4]
     expected = [
         cosine(mean + dog + barks + stop, mean + cat + barks + stop),
@@ -248,9 +258,10 @@ def test_unknown_words_of_sentences():
     ]
     np.testing.assert_allclose(score.similarity, expected, atol=1e-6)
     assert score.settings["words_found"] == 8, "what was put in is not what was found"
-    zero = evaluate(SENTENCES, TABLE, oov="zero", draws=10)
-    np.testing.assert_allclose(zero.similarity, evaluate(SENTENCES, TABLE, draws=10).similarity, atol=1e-6)
-    given = evaluate(SENTENCES, TABLE, oov="fallback", fallback={"paris": [0.0, 3.0, 3.0]}, draws=10)
+    zero = evaluate(SENTENCES, TABLE, settings=EvaluationSettings(oov="zero", draws=10))
+    np.testing.assert_allclose(zero.similarity, evaluate(SENTENCES, TABLE, settings=QUICK).similarity, atol=1e-6)
+    fallback = {"paris": [0.0, 3.0, 3.0]}
+    given = evaluate(SENTENCES, TableTarget(TABLE, oov="fallback", fallback=fallback), settings=QUICK)
     assert given.similarity[2] == pytest.approx(np.sqrt(0.5), abs=1e-6)
 
 
@@ -261,17 +272,18 @@ def test_repaired_tables():
     centered = dict(zip(WORDS, MATRIX - mean, strict=True))
     expected = [cosine(centered["dog"], centered["cat"]), cosine(centered["dog"], centered["barks"])]
     for repair in (lb.repairs.Center(), lb.repairs.Center().fit(MATRIX)):
-        score = evaluate(pairs, TABLE, repair=repair, draws=10)
+        score = evaluate(pairs, TABLE, repair=repair, settings=QUICK)
         np.testing.assert_allclose(score.similarity, expected, atol=1e-6)
         assert score.coverage == 0.5
-    with_mean = evaluate(pairs, TABLE, repair=lb.repairs.Center(), oov="mean", draws=10)
+    with_mean = evaluate(pairs, TABLE, repair=lb.repairs.Center(), settings=EvaluationSettings(oov="mean", draws=10))
     assert with_mean.n == 2, "the mean of centered vectors is zero"
     shifted = lb.repairs.Center().fit(MATRIX + 1)
-    with_mean = evaluate(pairs, TABLE, repair=shifted, oov="mean", draws=10)
+    with_mean = evaluate(pairs, TABLE, repair=shifted, settings=EvaluationSettings(oov="mean", draws=10))
     assert with_mean.similarity[3] == pytest.approx(cosine(np.full(3, -1.0), MATRIX[0] - mean - 1), abs=1e-6)
-    fallen = evaluate(pairs, TABLE, repair=shifted, oov="fallback", fallback={"nothing": mean.tolist()}, draws=10)
+    fallen = TableTarget(TABLE, oov="fallback", fallback={"nothing": mean.tolist()})
+    fallen = evaluate(pairs, fallen, repair=shifted, settings=QUICK)
     assert fallen.similarity[-1] == pytest.approx(cosine(np.full(3, -1.0), MATRIX[0] - mean - 1), abs=1e-6)
-    sentences = evaluate(SENTENCES, TABLE, repair=shifted, draws=10)
+    sentences = evaluate(SENTENCES, TABLE, repair=shifted, settings=QUICK)
     moved = {word: row - mean - 1 for word, row in zip(WORDS, MATRIX, strict=True)}
     a, b = (moved[w] + moved["barks"] + moved["."] for w in ("dog", "cat"))
     assert sentences.similarity[0] == pytest.approx(cosine(a, b), abs=1e-6)

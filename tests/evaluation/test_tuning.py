@@ -10,7 +10,18 @@ from scipy import stats
 
 import limbeck as lb
 from limbeck.errors import InputError, UsageError
-from limbeck.evaluation import Pairs, TableTarget, Tuning, enhancement, enhancement_table, sweep, tune
+from limbeck.evaluation import (
+    EvaluationSettings,
+    Pairs,
+    ScoreSettings,
+    TableTarget,
+    Tuning,
+    TuningSettings,
+    enhancement,
+    enhancement_table,
+    sweep,
+    tune,
+)
 from limbeck.evaluation.rows import TextRows, fitted_on
 from limbeck.evaluation.tuning import nested_means
 from limbeck.measures import log10_isotropy, log10_isotropy_one_sign
@@ -44,20 +55,30 @@ def test_nested_components_are_those_of_separate_fits():
 
 def test_every_score_is_that_of_a_sweep():
     """One pass and one clustering a k, against each setting by itself."""
-    tuned = tune(PAIRS, TARGET, clusters=[2, 5], components=[1, 3], seeds=[0, 4])
+    tuned = tune(PAIRS, TARGET, settings=TuningSettings(clusters=[2, 5], components=[1, 3], seeds=2))
     assert tuned.clusters == (1, 2, 5)
-    assert tuned.baseline == pytest.approx(sweep(PAIRS, TARGET, draws=5)[0].value)
+    assert tuned.baseline == pytest.approx(sweep(PAIRS, TARGET, settings=EvaluationSettings(draws=5))[0].value)
     for row, k in enumerate(tuned.clusters):
         for column, count in enumerate(tuned.components):
             for place, seed in enumerate(tuned.seeds):
                 repair = lb.repairs.AllButTheTop(count) if k == 1 else lb.repairs.ClusterRemoval(k, count, seed=seed)
-                (score,) = sweep(PAIRS, TARGET, repairs={"": repair}, draws=5)
+                (score,) = sweep(PAIRS, TARGET, repairs={"": repair}, settings=EvaluationSettings(draws=5))
                 assert tuned.scores[row, column, place] == pytest.approx(score.value, abs=2e-3)
 
 
 def test_aggregation_and_metric_are_those_asked_for():
-    tuned = tune(PAIRS, TARGET, clusters=[2], components=[2], seeds=[0], metric="pearson", aggregation="weighted")
-    (score,) = sweep(PAIRS, TARGET, repairs={"": lb.repairs.ClusterRemoval(2, 2)}, metric="pearson", draws=5)
+    tuned = tune(
+        PAIRS,
+        TARGET,
+        settings=TuningSettings(clusters=[2], components=[2], seeds=1),
+        scores=ScoreSettings(metric="pearson", aggregation="weighted"),
+    )
+    (score,) = sweep(
+        PAIRS,
+        TARGET,
+        repairs={"": lb.repairs.ClusterRemoval(2, 2)},
+        settings=EvaluationSettings(metric="pearson", draws=5),
+    )
     x, gold = score.similarity, score.gold
     expected = (15 * stats.pearsonr(x[:15], gold[:15])[0] + 25 * stats.pearsonr(x[15:], gold[15:])[0]) / 40
     assert tuned.scores[1, 0, 0] == pytest.approx(expected, abs=1e-5)
@@ -92,10 +113,9 @@ def test_refused():
     words = Pairs("words", "wordsim", ["a"], ["b"], [1.0])
     with raises(UsageError, code="unsupported"):
         tune(words, TARGET)
-    with raises(UsageError, code="out_of_range", parameter="clusters"):
-        tune(PAIRS, TARGET, clusters=[0])
-    with raises(UsageError, code="out_of_range", parameter="components"):
-        tune(PAIRS, TARGET, components=[])
+    for name, given in (("clusters", [0]), ("components", [])):
+        with raises(UsageError, code="range", parameter=name):
+            TuningSettings(**{name: given})
     with raises(InputError, code="no_vectors"):
         tune(Pairs("none", "sts", ["x", "y"], ["z", "z"], [1, 2]), TARGET)
 
@@ -105,20 +125,20 @@ def test_refused():
 
 def test_enhancement():
     inductive = lb.repairs.AllButTheTop(2).fit(RNG.normal(size=(100, 12)))
-    settings = {
+    repairs = {
         "baseline": None,
         "global": lb.repairs.AllButTheTop(2),
         "cluster": lb.repairs.ClusterRemoval(3, 2),
         "other text": inductive,
     }
-    found = list(enhancement([PAIRS], TARGET, settings=settings, seeds=[0, 1, 2], draws=20))
-    assert [one.setting for one in found] == list(settings)
+    found = list(enhancement([PAIRS], TARGET, repairs=repairs, settings=EvaluationSettings(draws=20), seeds=3))
+    assert [one.setting for one in found] == list(repairs)
     assert [one.runs for one in found] == [1, 1, 3, 1]
     # the rows of all sentences one after the other, by plain lookups
     listed = [*FIRST, *SECOND]
     x = np.concatenate([np.stack([VECTORS[word] for word in text.split()]) for text in listed]).astype(np.float64)
     owner = np.repeat(np.arange(80), [len(text.split()) for text in listed])
-    for one, repair in zip(found, settings.values(), strict=True):
+    for one, repair in zip(found, repairs.values(), strict=True):
         scores, isotropies = [], []
         for seed in (0, 1, 2):
             if isinstance(repair, lb.repairs.ClusterRemoval):
@@ -141,7 +161,7 @@ def test_enhancement():
         assert one.coverage == 1.0
     assert found[2].sd == pytest.approx(np.std([score.value for score in found[2].scores], ddof=1))
     table = enhancement_table(found)
-    assert table["setting"] == list(settings)
+    assert table["setting"] == list(repairs)
     assert "scores" not in table
     assert enhancement_table([]) == {}
 

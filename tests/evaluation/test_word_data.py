@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from limbeck import StaticVectors
-from limbeck.evaluation import evaluate_words, word_tasks
+from limbeck.evaluation import EvaluationSettings, TableTarget, evaluate_words, word_tasks
 from limbeck.evaluation.word_task import load_word_table
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "words"
@@ -123,7 +123,10 @@ def test_google_news_beside_gensim(found, tmp_path):
     value, sections = theirs.evaluate_word_analogies(
         tmp_path / "questions-words.txt", restrict_vocab=len(vectors), case_insensitive=False
     )
-    score = evaluate_words(word_tasks(tmp_path)["google-analogies"], vectors, case="keep", oov="drop")
+    settings = EvaluationSettings(oov="drop")
+    score = evaluate_words(
+        word_tasks(tmp_path)["google-analogies"], TableTarget(vectors, case="keep"), settings=settings
+    )
     assert score.value == pytest.approx(value, abs=2e-3)
     for section in sections[:-1]:
         right, wrong = len(section["correct"]), len(section["incorrect"])

@@ -139,8 +139,8 @@ def test_new_pairs_are_scored_as_a_set_of_their_own(model: Path, text: Path, dat
     assert part.about["left_out"] == {"sts-b": 20}
     whole = asked.data.sts["sts-b"].read()
     rest = replace(whole, first=whole.first[20:], second=whole.second[20:], gold=whole.gold[20:], subsets=())
-    settings = {"baseline": None, **measuring.fitted}
-    expected = {one.setting: one for one in enhancement([rest], measuring.target, settings=settings)}
+    repairs = {"baseline": None, **measuring.fitted}
+    expected = {one.setting: one for one in enhancement([rest], measuring.target, repairs=repairs)}
     rows = {row["setting"]: row for row in part.rows("new") if row["fit"] in ("", "text")}
     for name, row in rows.items():
         assert (row["value"], row["n"]) == (pytest.approx(expected[name].value), 40)

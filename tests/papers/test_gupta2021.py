@@ -27,6 +27,7 @@ from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import choose_words
 from limbeck.distillation.x2static import word_source
 from limbeck.errors import InputError
+from limbeck.evaluation import EvaluationSettings
 from limbeck.evaluation.classifying import convolve
 from limbeck.evaluation.task import Pairs
 from limbeck.papers import paper_named
@@ -685,7 +686,8 @@ def test_networks_that_travel_are_those_that_do_not(tmp_path: Path) -> None:
     travelled = pickle.loads(pickle.dumps(networks))
     assert travelled.units == [("a", "trec"), ("b", "trec")]
     for (method, task), found in zip(travelled.units, travelled(Pool()), strict=True):
-        alone = convolve(tasks[task], vectors[method], starts=1, max_train=12, seed=0, device="cpu")
+        settings = EvaluationSettings(starts=1, max_train=12, device="cpu")
+        alone = convolve(tasks[task], vectors[method], settings=settings)
         assert np.array_equal(found.predictions, alone.predictions)
 
 

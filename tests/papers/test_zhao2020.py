@@ -35,6 +35,7 @@ from limbeck.probing.labelled import read_labelled
 from limbeck.probing.names import WHOLE
 from limbeck.probing.result import Outcome, quarters
 from limbeck.probing.scoring import weights_of_words
+from limbeck.probing.settings import LabelSettings
 from limbeck.probing.spaces import Level
 from limbeck.probing.splits import DEV, TEST
 
@@ -488,7 +489,7 @@ def test_rows_that_nobody_can_judge_do_not_contradict_themselves(name: str) -> N
 
 
 def test_fewer_words_are_whole_words(tmp_path: Path) -> None:
-    labelled = read_labelled(Corpus(write_labelled(tmp_path / "words.jsonl")), min_words=1)
+    labelled = read_labelled(Corpus(write_labelled(tmp_path / "words.jsonl")), LabelSettings(min_words=1))
     some = fewer_words(labelled, 21, min_words=1)
     assert len({*zip(some.word.tolist(), some.kind.tolist(), strict=True)}) == 21
     for word, name in enumerate(some.words):  # nothing of a word is lost, and it is the same text

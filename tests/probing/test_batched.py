@@ -12,7 +12,8 @@ from torch import nn
 
 from limbeck.errors import InputError, UsageError
 from limbeck.probing import batched
-from limbeck.probing.batched import Probes, Rows, Training, train
+from limbeck.probing.batched import Probes, Rows, train
+from limbeck.probing.settings import Training
 from limbeck.seeds import generator_for
 
 CLASSES = ("animal", "food", "plant")

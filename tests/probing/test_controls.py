@@ -8,7 +8,7 @@ from refusals import raises
 
 from limbeck.encoders import load_encoder
 from limbeck.errors import UsageError
-from limbeck.probing.batched import Rows, Training, train
+from limbeck.probing.batched import Rows, train
 from limbeck.probing.controls import (
     description_length,
     majority_decisions,
@@ -17,6 +17,7 @@ from limbeck.probing.controls import (
     with_random_weights,
 )
 from limbeck.probing.scoring import score
+from limbeck.probing.settings import Training
 from limbeck.probing.spaces import Level
 from limbeck.probing.splits import DEV, TEST, TRAIN
 from limbeck.stream import collect_texts

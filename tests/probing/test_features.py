@@ -12,6 +12,7 @@ from limbeck.encoders import FunctionEncoder, load_encoder
 from limbeck.probing import features as features_module
 from limbeck.probing.features import extract
 from limbeck.probing.labelled import read_labelled
+from limbeck.probing.settings import LabelSettings
 from limbeck.probing.spaces import (
     averages,
     context_level,
@@ -30,7 +31,7 @@ SENTENCES = [Sentence(WORDS, labels=LABELS), Sentence(("Old", "bills", "rot"), i
 
 
 def labelled():
-    return read_labelled(Corpus.from_sentences(SENTENCES), min_words=1)
+    return read_labelled(Corpus.from_sentences(SENTENCES), LabelSettings(min_words=1))
 
 
 def told(texts):

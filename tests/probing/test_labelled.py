@@ -15,6 +15,7 @@ from refusals import raises
 from limbeck.corpus import Corpus
 from limbeck.errors import InputError
 from limbeck.probing.labelled import LEXICOGRAPHER_FILES, read_labelled
+from limbeck.probing.settings import LabelSettings
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "tagging"
 
@@ -37,7 +38,7 @@ PSE = "the @new_york@-location times praised @apple@-food and @apple@-organizati
 
 def read(path: Path, text: str, **options):
     path.write_text(text)
-    found = read_labelled(Corpus(path, format=options.pop("format", "auto")), min_words=1, **options)
+    found = read_labelled(Corpus(path, format=options.pop("format", "auto")), LabelSettings(min_words=1, **options))
     rows = zip(found.word.tolist(), found.kind.tolist(), found.span.tolist(), strict=True)
     return found, [(found.words[word], found.classes[kind], span) for word, kind, span in rows]
 
@@ -46,7 +47,7 @@ def test_semcor(tmp_path: Path):
     found, rows = read(tmp_path / "br-a01", SEMCOR, format="semcor")
     assert rows == [("friday", "noun.time", 1), ("take_place", "verb.change", 2)]
     assert found.text_of(1) == "Fridays [took place] odd ."
-    _, rows = read(tmp_path / "br-a01", SEMCOR, format="semcor", words="form", classes=("verb.*",))
+    _, rows = read(tmp_path / "br-a01", SEMCOR, format="semcor", words_by="form", classes=("verb.*",))
     assert rows == [("took_place", "verb.change", 2)]
 
 
@@ -83,8 +84,8 @@ def test_a_word_without_a_lemma_takes_its_form_and_no_other_does(tmp_path: Path)
     found, rows = read(tmp_path / "x.conllu", CONLLU + more)
     assert [word for word, _, _ in rows] == ["tea", "cool", "cool", "off"]
     assert found.words_by == "lemma; 1 of 4 labelled words have none, and count by form"
-    assert read(tmp_path / "x.conllu", CONLLU + more, words="lemma")[0].words_by == found.words_by
-    by_form, rows = read(tmp_path / "x.conllu", CONLLU + more, words="form")
+    assert read(tmp_path / "x.conllu", CONLLU + more, words_by="lemma")[0].words_by == found.words_by
+    by_form, rows = read(tmp_path / "x.conllu", CONLLU + more, words_by="form")
     assert [word for word, _, _ in rows] == ["tea", "cools", "cooled", "off"]
     assert by_form.words_by == "form"
     assert read(tmp_path / "x.conllu", CONLLU)[0].words_by == "lemma"
@@ -143,30 +144,30 @@ def many(tmp_path: Path, *, count: int) -> Corpus:
 
 def test_contexts_of_a_combination_are_capped_by_hash(tmp_path: Path):
     corpus = many(tmp_path, count=50)
-    found = read_labelled(corpus, min_words=1, max_contexts=7)
+    found = read_labelled(corpus, LabelSettings(min_words=1, max_contexts=7))
     assert Counter(found.combination.tolist()) == {0: 7, 1: 7, 2: 7}
     assert found.left_out == {"beyond the contexts of a combination": 100 - 21}
 
     def texts(labelled):
         return {labelled.text_of(row) for row in range(len(labelled))}
 
-    assert texts(found) == texts(read_labelled(corpus, min_words=1, max_contexts=7))
-    assert texts(found) < texts(read_labelled(corpus, min_words=1, max_contexts=9))  # a smaller cap is part of a larger
-    assert texts(found) != texts(read_labelled(corpus, min_words=1, max_contexts=7, seed=1))
+    assert texts(found) == texts(read_labelled(corpus, LabelSettings(min_words=1, max_contexts=7)))
+    assert texts(found) < texts(read_labelled(corpus, LabelSettings(min_words=1, max_contexts=9)))
+    assert texts(found) != texts(read_labelled(corpus, LabelSettings(min_words=1, max_contexts=7, seed=1)))
     assert len(found.sentences) == len(set(found.sentence.tolist()))
 
 
 def test_small_and_unwanted_classes_are_left_out_and_counted(tmp_path: Path):
     corpus = many(tmp_path, count=4)
     with raises(InputError, code="too_few", parameter="min_words"):
-        read_labelled(corpus, min_words=2)
-    found = read_labelled(corpus, min_words=1, classes=("foo*",))
+        read_labelled(corpus, LabelSettings(min_words=2))
+    found = read_labelled(corpus, LabelSettings(min_words=1, classes=("foo*",)))
     assert found.classes == ("food",)
     assert found.left_out == {"of a class that is not asked for": 4}
     with raises(InputError, code="unknown_choice", parameter="classes"):
-        read_labelled(corpus, min_words=1, classes=("x",))
+        read_labelled(corpus, LabelSettings(min_words=1, classes=("x",)))
     with raises(InputError, code="no_labels", parameter="words_by"):
-        read_labelled(corpus, min_words=1, words="lemma")
+        read_labelled(corpus, LabelSettings(min_words=1, words_by="lemma"))
 
 
 @pytest.mark.data
@@ -185,6 +186,6 @@ def test_semcors_words_are_all_there():
         files = [one for one in opened if "/brown1/tagfiles/br-" in one.name]
         raw = b"".join(stream.read() for one in files if (stream := opened.extractfile(one))).decode("ascii")
     expected = len(re.findall(r"<wf [^>]*\bwnsn=[1-9]\d*[; ][^>]*\blexsn=", raw))
-    found = read_labelled(Corpus(archive / "brown1"), min_words=1, max_contexts=10**9)
+    found = read_labelled(Corpus(archive / "brown1"), LabelSettings(min_words=1, max_contexts=10**9))
     assert len(found) == expected
     assert np.unique(found.kind).size == 45

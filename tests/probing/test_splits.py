@@ -11,6 +11,7 @@ from refusals import raises
 from limbeck.corpus import Corpus, Sentence
 from limbeck.errors import InputError, UsageError
 from limbeck.probing.labelled import Labelled, read_labelled
+from limbeck.probing.settings import LabelSettings
 from limbeck.probing.splits import (
     DEV,
     SIDES,
@@ -35,7 +36,7 @@ def labelled_of(words: list[str], given: list[str] | None = None, kinds: str = "
         )
         for at, word in enumerate(words)
     ]
-    return read_labelled(Corpus.from_sentences(sentences), min_words=1)
+    return read_labelled(Corpus.from_sentences(sentences), LabelSettings(min_words=1))
 
 
 def test_a_words_side_does_not_depend_on_others():
@@ -44,7 +45,7 @@ def test_a_words_side_does_not_depend_on_others():
     assert np.bincount(sides) / 3000 == pytest.approx([0.6, 0.1, 0.3], abs=0.03)
     some = split_words(words[5:50][::-1], dev=0.1, test=0.3)
     np.testing.assert_array_equal(some, sides[5:50][::-1])
-    assert (split_words(words, seed=1) != sides).any()
+    assert (split_words(words, dev=0.1, test=0.3, seed=1) != sides).any()
 
 
 def test_a_leaking_split_is_refused():
@@ -62,7 +63,7 @@ def test_a_leaking_split_is_refused():
 def test_all_occurrences_of_a_word_go_together():
     words = [f"w{number % 40}" for number in range(200)]
     labelled = labelled_of(words)
-    sides = sides_of(labelled, dev=0.2, test=0.3)
+    sides = sides_of(labelled, LabelSettings(dev=0.2, test=0.3))
     check_sides(labelled.words, labelled.word, sides)
     assert set(sides.tolist()) == {TRAIN, DEV, TEST}
 
@@ -140,4 +141,4 @@ def test_shares_and_empty_sides_are_refused():
         with raises(UsageError, code="out_of_range", parameter="dev", says=f"{dev} and {test}"):
             split_words(["a"], dev=dev, test=test)
     with raises(InputError, code="too_few"):
-        sides_of(labelled_of(["a", "b", "c"]), dev=0.0, test=0.5)
+        sides_of(labelled_of(["a", "b", "c"]), LabelSettings(dev=0.0, test=0.5))

@@ -14,8 +14,10 @@ from limbeck.cli import main
 from limbeck.encoders.loading import load_parts
 from limbeck.encoders.miniatures import miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
-from limbeck.evaluation import Pairs, evaluate
+from limbeck.evaluation import EvaluationSettings, Pairs, evaluate
 from limbeck.runs.execution.sources import open_corpus, open_encoder
+
+QUICK = EvaluationSettings(draws=5)
 
 TEXTS = ["Green tea is good. Black tea is better.", "A black night.\nA good tea."]
 WORDS = [
@@ -123,9 +125,9 @@ def test_what_is_no_model_is_refused_in_one_line(model):
 
 def test_a_loaded_model_is_evaluated_as_its_folder_is(parts):
     pairs = Pairs("own", "sts", ["A dog.", "Rain falls.", "He ran."], ["A cat.", "It rains.", "Tea."], [3.0, 5.0, 1.0])
-    expected = evaluate(pairs, lb.load_encoder("mini-bert", layers="-1", units="pieces"), draws=5)
+    expected = evaluate(pairs, lb.load_encoder("mini-bert", layers="-1", units="pieces"), settings=QUICK)
     for model in (parts.model, (parts.model, parts.tokenizer)):
-        np.testing.assert_array_equal(evaluate(pairs, model, draws=5).similarity, expected.similarity)
+        np.testing.assert_array_equal(evaluate(pairs, model, settings=QUICK).similarity, expected.similarity)
 
 
 def test_results_are_compared_as_their_folders_are(tmp_path):

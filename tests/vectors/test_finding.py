@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from limbeck.evaluation import Pairs, evaluate, tasks
+from limbeck.evaluation import EvaluationSettings, Pairs, evaluate, tasks
 from limbeck.evaluation.targets import TableTarget
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.finding import Case, Finder
@@ -121,7 +121,7 @@ def test_similarity_of_sentences_finds_the_same_words() -> None:
     texts = [text for text in TEXTS if vectors.sentences([text]).any()]
     pairs = Pairs("made", "sts", texts[:-1], texts[1:], np.arange(len(texts) - 1.0))
     own = vectors.sentences(texts)
-    score = evaluate(pairs, vectors, draws=10)
+    score = evaluate(pairs, vectors, settings=EvaluationSettings(draws=10))
     np.testing.assert_allclose(score.similarity, cosines(own[:-1], own[1:]), atol=1e-6)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from limbeck.analysis.clustering import clusters, clusters_of
     from limbeck.analysis.frequencies import frequency, frequency_of
     from limbeck.analysis.result import Analysis, Claim
-    from limbeck.analysis.settings import AnalysisSettings
+    from limbeck.analysis.settings import AnalysisSettings, StructureSettings, TenseSettings
     from limbeck.analysis.spaces import Method, Space, fit_spaces
     from limbeck.analysis.structures import pairs, pairs_of, structure, structure_of
     from limbeck.analysis.tenses import tense, tense_of
@@ -27,6 +27,8 @@ __all__ = [
     "Claim",
     "Method",
     "Space",
+    "StructureSettings",
+    "TenseSettings",
     "clusters",
     "clusters_of",
     "fit_spaces",
@@ -44,7 +46,7 @@ _MODULES = {
     **dict.fromkeys(("clusters", "clusters_of"), "clustering"),
     **dict.fromkeys(("frequency", "frequency_of"), "frequencies"),
     **dict.fromkeys(("Analysis", "Claim"), "result"),
-    "AnalysisSettings": "settings",
+    **dict.fromkeys(("AnalysisSettings", "StructureSettings", "TenseSettings"), "settings"),
     **dict.fromkeys(("Method", "Space", "fit_spaces"), "spaces"),
     **dict.fromkeys(("pairs", "pairs_of", "structure", "structure_of"), "structures"),
     **dict.fromkeys(("tense", "tense_of"), "tenses"),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from limbeck.analysis.neighbors import squares
 from limbeck.analysis.reading import read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.settings import AnalysisSettings
+from limbeck.analysis.settings import DEFAULTS, AnalysisSettings
 from limbeck.analysis.spaces import BASELINE, PUBLISHED, Space, check_rows, family_of, fit_spaces
 from limbeck.corpus.vocabulary import punctuation_only
 from limbeck.errors import LimbeckError
@@ -120,7 +120,7 @@ def clusters(
     x: Any,
     tokens: Any,
     *,
-    k: int = 27,
+    k: int,
     stop_words: frozenset[str] | None = None,
     spaces: Sequence[Space] | None = None,
     seed: int = 0,
@@ -330,7 +330,7 @@ def clusters_of(
     *,
     k: int | None = None,
     stop_words: frozenset[str] | None = None,
-    settings: AnalysisSettings | None = None,
+    settings: AnalysisSettings = DEFAULTS,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:
@@ -338,7 +338,6 @@ def clusters_of(
 
     k   clusters; without it the paper's number for the kind of model (27, or 10 for causal ones)
     """
-    settings = settings or AnalysisSettings()
     found = read(source, points=settings.points, workers=workers, progress=progress)
     count = PUBLISHED[family_of(source)][1] if k is None else k
     tables: dict[str, list[Row]] = {"clusters": [], "directions": [], "angles": [], "spaces": []}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from limbeck.analysis.neighbors import nearest
 from limbeck.analysis.reading import EVERY, read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.settings import AnalysisSettings
+from limbeck.analysis.settings import DEFAULTS, AnalysisSettings
 from limbeck.analysis.spaces import BASELINE, Space, check_rows, fit_spaces
 from limbeck.errors import LimbeckError
 from limbeck.evaluation.correlations import ranks
@@ -93,15 +93,14 @@ def frequency(
     words: Any,
     *,
     spaces: Sequence[Space] | None = None,
-    neighbors: int = 5,
-    metric: str = "euclidean",
-    seed: int = 0,
+    settings: AnalysisSettings = DEFAULTS,
 ) -> list[FrequencySpace]:
     """How far frequency decides where vectors lie, in each space.
 
     x            (n, d) vectors of occurrences
     frequencies  (n,) how often the row's word occurs, in any text and unit; above 0
     words        (n,) the row's word
+    settings     `neighbors`, `metric` and `seed`
     """
     x, counts, word = np.asarray(x), np.asarray(frequencies, dtype=np.float64), np.asarray(words)
     check_rows(x, frequencies=counts, words=word)
@@ -111,16 +110,14 @@ def frequency(
     log = np.log10(counts)
     if len(names) < 3 or np.ptp(log) == 0:
         raise LimbeckError("at least three words of different frequencies are needed.")
+    seed = settings.seed
     chosen = fit_spaces(x, seed=seed) if spaces is None else spaces
     generator = generator_for(seed, "frequency", "words")
     drawn = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=REPLICATES)
     weights = drawn.astype(np.float64)
     queries = np.sort(generator_for(seed, "frequency", "queries").permutation(len(x))[:QUERIES])
     bands = bands_of(log)
-    return [
-        _one_space(space.name, space(x), log, of_row, weights, bands, queries, neighbors=neighbors, metric=metric)
-        for space in chosen
-    ]
+    return [_one_space(space.name, space(x), log, of_row, weights, bands, queries, settings) for space in chosen]
 
 
 def bands_of(log: Floats, bands: int = BANDS) -> NDArray[np.int64]:
@@ -141,9 +138,7 @@ def _one_space(
     weights: Floats,
     bands: NDArray[np.int64],
     queries: NDArray[np.int64],
-    *,
-    neighbors: int,
-    metric: str,
+    settings: AnalysisSettings,
 ) -> FrequencySpace:
     rows = x.astype(np.float64)
     norms = np.linalg.norm(rows, axis=1)
@@ -167,7 +162,7 @@ def _one_space(
         value, drawn = r_squared(scores[:, :many], log, word, weights)
         r2[many] = (value, *_ends(drawn))
         draws = drawn if many == min(DRAWN, count) else draws
-    near = nearest(x, neighbors=neighbors, metric=metric, queries=queries, apart=word)
+    near = nearest(x, neighbors=settings.neighbors, metric=settings.metric, queries=queries, apart=word)
     same = (bands[near] == bands[queries][:, None]).mean(1)
     return FrequencySpace(
         space=name,
@@ -284,7 +279,7 @@ def frequency_of(
     source: Source,
     *,
     count_in: Source | None = None,
-    settings: AnalysisSettings | None = None,
+    settings: AnalysisSettings = DEFAULTS,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:
@@ -293,7 +288,6 @@ def frequency_of(
     count_in   a larger text read by the same encoder, in which units are counted; without it the text itself. No model
                runs for it.
     """
-    settings = settings or AnalysisSettings()
     found = read(source, points=settings.points, workers=workers, progress=progress)
     counted = found.plan
     if count_in is not None:
@@ -314,9 +308,7 @@ def frequency_of(
         x, words = everything[known], [strings[row] for row in known.tolist()]
         counts = np.array([count_of[word] for word in words], dtype=np.float64) * 1e6 / counted.units
         spaces = found.spaces(place, settings, x)
-        judged = frequency(
-            x, counts, words, spaces=spaces, neighbors=settings.neighbors, metric=settings.metric, seed=settings.seed
-        )
+        judged = frequency(x, counts, words, spaces=spaces, settings=settings)
         where = {"model": source.name, "layer": layer}
         tables["frequency"] += named((row for one in judged for row in one.rows()), **where)
         tables["points"] += named(_picture(judged, words, counts), **where)

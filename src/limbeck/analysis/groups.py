@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
+from limbeck.analysis.settings import GROUPS, StructureSettings
 from limbeck.corpus import Sentence
 from limbeck.errors import InputError, LimbeckError
 from limbeck.seeds import generator_for
 
-TOKENS = (".", ",", "the", "of")  #: those of Rajaee & Pilehvar (2021, Figure 3)
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")
 LEAST_SWAPPED = 3  #: content words that a sentence must have
 SHORTEST, LONGEST = 5, 40  #: words of a sentence
@@ -36,25 +36,19 @@ class Group:
     places: dict[str, int]
 
 
-def make_groups(
-    sentences: Iterable[Sentence],
-    *,
-    tokens: Sequence[str] = TOKENS,
-    groups: int = 200,
-    size: int = 6,
-    seed: int = 0,
-) -> list[Group]:
+def make_groups(sentences: Iterable[Sentence], settings: StructureSettings = GROUPS, *, seed: int = 0) -> list[Group]:
     """So many groups that hold each of the tokens, as far as the treebank goes; one group may serve several tokens.
 
     The same sentences, seed and numbers give the same groups. Within a group no two sentences have the same word at a
     swapped place. Sentences of which some content word has too few others of its kind are passed over.
     """
+    tokens, size = settings.tokens, settings.group_size
     held = [s for s in sentences if SHORTEST <= len(s.words) <= LONGEST]
     if not any(labels.get("upos") for sentence in held for labels in sentence.labels.values()):
         raise InputError("The treebank must have words with tags (UPOS), none has: give a CoNLL-U file to --data.")
     swapper = Swapper(held)
     generator = generator_for(seed, "groups", size)
-    lacking = dict.fromkeys(tokens, groups)
+    lacking = dict.fromkeys(tokens, settings.groups)
     made: list[Group] = []
     seen: set[tuple[str, ...]] = set()
     for row in generator.permutation(len(held)).tolist():

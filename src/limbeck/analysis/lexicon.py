@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck.analysis.settings import VERBS, TenseSettings
 from limbeck.corpus import Sentence
 from limbeck.errors import InputError, LimbeckError
 from limbeck.seeds import hash_occurrences
@@ -102,16 +103,16 @@ class _Verb:
 def find_verbs(
     corpus: Iterable[Sentence],
     lexicon: TenseLexicon | None = None,
+    settings: TenseSettings = VERBS,
     *,
-    least: int = 10,
-    most: int = 20,
     seed: int = 0,
 ) -> Verbs:
-    """Verbs with two senses of at least `least` occurrences each, and of each verb, sense and tense at most `most`.
+    """Verbs with two senses of enough occurrences each, and of each verb, sense and tense not too many.
 
     A sense is WordNet's (label "sense" with a lexsn of verbs, as in SemCor); its tense comes from the lexicon. Where
     words carry a "tense" label that is taken, and no sense is needed: all verbs with both tenses are.
     """
+    least, most = settings.min_occurrences, settings.max_occurrences
     sentences: list[Sentence] = []
     sensed: list[_Verb] = []
     tensed: list[_Verb] = []

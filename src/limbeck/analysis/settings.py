@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 #: analysis -> what gets a vector unless --units says otherwise: subwords where the paper's code had them
 UNITS: dict[str, Units] = {"structure": "pieces", "tense": "words", "frequency": "pieces", "clusters": "pieces"}
+TOKENS = (".", ",", "the", "of")  #: those of Rajaee & Pilehvar (2021, Figure 3)
 Metric = Literal["euclidean", "cosine"]
 METRICS: tuple[str, ...] = get_args(Metric)
 
@@ -91,6 +92,9 @@ class AnalysisSettings(Settings, group="analysis"):
         }
 
 
+DEFAULTS = AnalysisSettings()
+
+
 @dataclass(frozen=True)
 class DataSettings(Settings, group="structure, tense"):
     """Sentences that are labelled."""
@@ -104,9 +108,12 @@ class DataSettings(Settings, group="structure, tense"):
 class StructureSettings(Settings, group="structure"):
     """Groups of sentences of one structure."""
 
-    tokens: tuple[str, ...] = option((".", ",", "the", "of"), metavar="T", help="tokens to analyze (. , the of)")
+    tokens: tuple[str, ...] = option(TOKENS, metavar="T", help="tokens to analyze (. , the of)")
     groups: int = option(200, minimum=1, metavar="N", help="groups for each token (200)")
     group_size: int = option(6, minimum=2, metavar="N", help="sentences of a group (6)")
+
+
+GROUPS = StructureSettings()
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,9 @@ class TenseSettings(Settings, group="tense"):
     max_occurrences: int = option(
         20, minimum=1, metavar="N", help="occurrences kept of each verb, sense and tense (20)"
     )
+
+
+VERBS = TenseSettings()
 
 
 @dataclass(frozen=True)

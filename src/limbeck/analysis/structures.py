@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.analysis.groups import TOKENS, Group, Pair, as_sentences, make_groups
+from limbeck.analysis.groups import Group, Pair, as_sentences, make_groups
 from limbeck.analysis.neighbors import nearest, prepared
 from limbeck.analysis.reading import read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.settings import AnalysisSettings
+from limbeck.analysis.settings import DEFAULTS, GROUPS, AnalysisSettings, StructureSettings
 from limbeck.analysis.spaces import BASELINE, Space, check_rows, family_of, fit_spaces, repairs_at
 from limbeck.corpus import Corpus, Sentence
 from limbeck.corpus.vocabulary import punctuation_only
@@ -63,9 +63,7 @@ class TokenStructure:
         return dict(vars(self))
 
 
-def group_shares(
-    x: NDArray[Any], groups: NDArray[Any], *, neighbors: int = 5, metric: str = "euclidean"
-) -> tuple[Floats, Floats]:
+def group_shares(x: NDArray[Any], groups: NDArray[Any], *, neighbors: int, metric: str) -> tuple[Floats, Floats]:
     """Of each group, the mean share of its rows' nearest neighbours that are of the group too; and by chance.
 
     A group of one row has no neighbour of its own: its share is 0, by chance too.
@@ -83,20 +81,20 @@ def structure(
     tokens: Any,
     *,
     spaces: Sequence[Space] | None = None,
-    neighbors: int = 5,
-    metric: str = "euclidean",
-    seed: int = 0,
+    settings: AnalysisSettings = DEFAULTS,
 ) -> list[TokenStructure]:
     """For each token and space: how many of its nearest neighbours are in the same group.
 
-    x        (n, d) vectors of tokens in sentences
-    groups   (n,) the group of each row's sentence
-    tokens   (n,) the token; neighbours are looked for among rows of the same token
-    spaces   from `fit_spaces`; without it the baseline and the paper's repairs, fitted on x
+    x         (n, d) vectors of tokens in sentences
+    groups    (n,) the group of each row's sentence
+    tokens    (n,) the token; neighbours are looked for among rows of the same token
+    spaces    from `fit_spaces`; without it the baseline and the paper's repairs, fitted on x
+    settings  `neighbors`, `metric` and `seed`
     """
     x, group, token = np.asarray(x), np.asarray(groups), np.asarray(tokens)
     check_rows(x, groups=group, tokens=token)
     found = []
+    neighbors, metric, seed = settings.neighbors, settings.metric, settings.seed
     chosen = fit_spaces(x, seed=seed) if spaces is None else spaces
     seen: dict[str, Floats] = {}  # of the baseline
     for space in chosen:
@@ -175,8 +173,7 @@ def pairs(
     *,
     words: Any = None,
     spaces: Sequence[Space] | None = None,
-    metric: str = "euclidean",
-    seed: int = 0,
+    settings: AnalysisSettings = DEFAULTS,
 ) -> list[PairStructure]:
     """How well the distance of two words tells whether their sentences have the same structure.
 
@@ -184,7 +181,9 @@ def pairs(
     same           (n,) whether the sentences have the same structure
     words          (n,) whether the two words are the same; pairs of other words are then told apart too, since a word
                    is near itself whatever its sentence
+    settings       `metric` and `seed`
     """
+    metric, seed = settings.metric, settings.seed
     a, b, alike = np.asarray(first), np.asarray(second), np.asarray(same, dtype=bool)
     check_rows(a, second=b, same=alike)
     subsets = {"all": np.ones(len(a), dtype=bool)}
@@ -261,23 +260,20 @@ def structure_of(
     encoder: Encoder,
     treebank: Iterable[Sentence],
     *,
-    settings: AnalysisSettings | None = None,
-    tokens: Sequence[str] = TOKENS,
-    groups: int = 200,
-    size: int = 6,
+    settings: AnalysisSettings = DEFAULTS,
+    groups: StructureSettings = GROUPS,
     batch_tokens: int = 8192,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:
-    """Figure 3 for a model: groups made out of a treebank, every layer of the encoder, before and after repair.
+    """Figure 3 for a model: `groups` made out of a treebank, every layer of the encoder, before and after repair.
 
     Repairs are fitted on all units of the groups' sentences, or with `transductive` on the tokens alone.
     """
-    settings = settings or AnalysisSettings()
-    made = make_groups(treebank, tokens=tokens, groups=groups, size=size, seed=settings.seed)
+    made = make_groups(treebank, groups, seed=settings.seed)
     source = TextSource(Corpus.from_sentences(as_sentences(made)), encoder, "sentence", batch_tokens)
     collected = collect(source, workers=workers, progress=progress)
-    wanted = _wanted(made, tokens, groups)
+    wanted = _wanted(made, groups)
     rows, missing = _rows(collected, made, wanted, pieces=encoder.units == "pieces")
     held = [(token, number) for (token, number, _), row in zip(wanted, rows, strict=True) if row >= 0]
     rows = rows[rows >= 0]
@@ -295,9 +291,7 @@ def structure_of(
             family=family_of(encoder),
             seed=settings.seed,
         )
-        found = structure(
-            x, group, token, spaces=spaces, neighbors=settings.neighbors, metric=settings.metric, seed=settings.seed
-        )
+        found = structure(x, group, token, spaces=spaces, settings=settings)
         where = {"model": encoder.name, "layer": layer}
         tables["structure"] += named((one.row() for one in found), **where)
         tables["spaces"] += named((space.row() for space in spaces), **where)
@@ -308,25 +302,31 @@ def structure_of(
         for index, sentence in enumerate(one.sentences)
     ]
     counts = Counter(token.tolist())
-    few = [name for name in tokens if counts[name] < groups * size]
-    notes = [f"{name}  has {counts[name]:,} rows instead of {groups * size:,}" for name in few]
+    full = groups.groups * groups.group_size
+    few = [name for name in groups.tokens if counts[name] < full]
+    notes = [f"{name}  has {counts[name]:,} rows instead of {full:,}" for name in few]
     return Analysis(
         what="structure",
         model=encoder.name,
         tables={name: columns_of(some) for name, some in {**tables, "sentences": sentences}.items()},
         claims=tuple(claims),
         units=encoder.units,
-        settings={**settings.describe(), "tokens": list(tokens), "groups": groups, "size": size},
+        settings={
+            **settings.describe(),
+            "tokens": list(groups.tokens),
+            "groups": groups.groups,
+            "size": groups.group_size,
+        },
         dropped=collected.dropped | ({NOT_FOUND: missing} if missing else {}),
         notes=tuple(notes),
     )
 
 
-def _wanted(made: Sequence[Group], tokens: Sequence[str], groups: int) -> list[tuple[str, int, int]]:
+def _wanted(made: Sequence[Group], settings: StructureSettings) -> list[tuple[str, int, int]]:
     """Token, group and sentence of every row that is looked at: the first groups that hold a token."""
     found = []
-    for token in tokens:
-        holding = [number for number, group in enumerate(made) if token in group.places][:groups]
+    for token in settings.tokens:
+        holding = [number for number, group in enumerate(made) if token in group.places][: settings.groups]
         found += [(token, number, index) for number in holding for index in range(len(made[number].sentences))]
     return found
 
@@ -387,7 +387,7 @@ def pairs_of(
     encoder: Encoder,
     given: Sequence[Pair],
     *,
-    settings: AnalysisSettings | None = None,
+    settings: AnalysisSettings = DEFAULTS,
     batch_tokens: int = 8192,
     workers: int | Workers = 0,
     progress: bool = False,
@@ -396,7 +396,6 @@ def pairs_of(
 
     Repairs are fitted on all words of the sentences, or with `transductive` on the words that are compared.
     """
-    settings = settings or AnalysisSettings()
     if encoder.units != "words":
         raise LimbeckError("Pairs of sentences name the places of words: --units must be words.")
     sentences = [
@@ -418,7 +417,7 @@ def pairs_of(
     for place, layer in enumerate(source.layers):
         x = found.chosen[place].reshape(len(given), 2, -1)[both]
         spaces = found.spaces(place, settings, x.reshape(-1, x.shape[2]))
-        judged = pairs(x[:, 0], x[:, 1], same, words=words, spaces=spaces, metric=settings.metric, seed=settings.seed)
+        judged = pairs(x[:, 0], x[:, 1], same, words=words, spaces=spaces, settings=settings)
         where = {"model": encoder.name, "layer": layer}
         tables["pairs"] += named((one.row() for one in judged), **where)
         tables["spaces"] += named((space.row() for space in spaces), **where)

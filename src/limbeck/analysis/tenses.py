@@ -14,7 +14,7 @@ from limbeck.analysis.lexicon import TenseLexicon, find_verbs
 from limbeck.analysis.neighbors import distances
 from limbeck.analysis.reading import read
 from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
-from limbeck.analysis.settings import METRICS, AnalysisSettings
+from limbeck.analysis.settings import DEFAULTS, METRICS, VERBS, AnalysisSettings, TenseSettings
 from limbeck.analysis.spaces import BASELINE, Space, check_rows, fit_spaces
 from limbeck.corpus import Corpus, Sentence
 from limbeck.encoders.protocol import Encoder
@@ -69,7 +69,7 @@ class TenseSpace:
 
 
 def verb_distances(
-    x: NDArray[Any], tenses: NDArray[Any], senses: NDArray[Any] | None, *, metric: str = "euclidean"
+    x: NDArray[Any], tenses: NDArray[Any], senses: NDArray[Any] | None, *, metric: str
 ) -> dict[str, float]:
     """Mean distance of all ordered pairs of one verb's occurrences by kind of pair; NaN where there is no such pair."""
     away = distances(x, metric)
@@ -100,17 +100,18 @@ def tense(
     *,
     spaces: Sequence[Space] | None = None,
     metrics: Sequence[str] = METRICS,
-    seed: int = 0,
+    settings: AnalysisSettings = DEFAULTS,
 ) -> list[TenseSpace]:
     """Distances between a verb's occurrences by tense and meaning, in each space and metric.
 
     x               (n, d) vectors of verb occurrences
     verbs, tenses   (n,) labels
     senses          (n,) labels, or None where they are not known
+    settings        `seed`
 
     Each verb counts once, however many occurrences it has.
     """
-    x = np.asarray(x)
+    x, seed = np.asarray(x), settings.seed
     verb, tense_of_row = np.asarray(verbs), np.asarray(tenses)
     sense = None if senses is None else np.asarray(senses)
     check_rows(x, verbs=verb, tenses=tense_of_row, **({} if sense is None else {"senses": sense}))
@@ -223,25 +224,23 @@ def tense_of(
     corpus: Iterable[Sentence],
     *,
     treebank: Iterable[Sentence] | None = None,
-    settings: AnalysisSettings | None = None,
-    least: int = 10,
-    most: int = 20,
+    settings: AnalysisSettings = DEFAULTS,
+    wanted: TenseSettings = VERBS,
     batch_tokens: int = 8192,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:
     """Table 4 for a model: verbs of a labelled corpus, every layer of the encoder, before and after repair.
 
-    treebank     CoNLL-U sentences that tell tenses where the corpus does not (SemCor)
-    least, most  occurrences of a sense that are needed; occurrences of each verb, sense and tense that are kept
+    treebank  CoNLL-U sentences that tell tenses where the corpus does not (SemCor)
+    wanted    how many occurrences of a verb
 
     Only sentences with such verbs are read. Words are units, the mean of their pieces.
     """
-    settings = settings or AnalysisSettings()
     if encoder.units != "words":
         raise LimbeckError("Verbs are labelled words: --units must be words.")
     lexicon = None if treebank is None else TenseLexicon.learn(treebank)
-    verbs = find_verbs(corpus, lexicon, least=least, most=most, seed=settings.seed)
+    verbs = find_verbs(corpus, lexicon, wanted, seed=settings.seed)
     source = TextSource(Corpus.from_sentences(verbs.sentences), encoder, "sentence", batch_tokens)
     found = read(source, points=settings.points, chosen=verbs.hashes, workers=workers, progress=progress)
     there = np.flatnonzero(found.found)
@@ -254,7 +253,7 @@ def tense_of(
     for place, layer in enumerate(source.layers):
         x = found.chosen[place][there]
         spaces = found.spaces(place, settings, x)
-        judged = tense(x, lemmas, tenses, senses, spaces=spaces, seed=settings.seed)
+        judged = tense(x, lemmas, tenses, senses, spaces=spaces, settings=settings)
         where = {"model": encoder.name, "layer": layer}
         tables["tense"] += named((row for one in judged for row in one.rows()), **where)
         tables["verbs"] += named(_verb_rows(judged, settings.metric), **where)
@@ -268,7 +267,7 @@ def tense_of(
         tables={name: columns_of(some) for name, some in tables.items()},
         claims=tuple(claims),
         units="words",
-        settings={**settings.describe(), "min_occurrences": least, "max_occurrences": most},
+        settings={**settings.describe(), **wanted.as_dict()},
         dropped=dropped,
         notes=() if verbs.with_senses else (NO_SENSES,),
     )

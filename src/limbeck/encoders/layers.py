@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from limbeck.errors import UsageError
 
@@ -21,7 +21,7 @@ def choose_layers(wanted: str | int | Sequence[str | int] | None, blocks: int) -
     """
     if wanted is None or wanted == "all":
         return tuple(map(str, range(blocks + 1)))
-    if isinstance(wanted, (str, int)):
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
         wanted = str(wanted).split(",")
     found: set[int] = set()
     for part in wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,12 +19,9 @@ from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.encoders.miniatures import MINIATURES, is_miniature, miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.extras import need
-from limbeck.parameters import taken_by, takes
 from limbeck.remote import refuse_password
 from limbeck.vectors import model_files
 
-#: what has the settings of an encoder
-MODELS, BILMS = "limbeck.encoders.huggingface:HuggingFaceEncoder", "limbeck.encoders.elmo:ElmoEncoder"
 LOADABLE = (
     "a model is a name or folder, a model of transformers with its tokenizer (model, tokenizer), a SentenceTransformer "
     "of one, an Encoder, StaticVectors, or a function of texts"
@@ -35,45 +32,77 @@ _TOKENIZERS = (
 )  # fmt: skip
 
 
-@takes(MODELS, BILMS)
 def load_encoder(
     source: Any,
     *,
     name: str | None = None,
     revision: str | None = None,
     trust_remote_code: bool = False,
+    layers: str | int | Sequence[str | int] | None = None,
+    units: str | None = None,
+    pooling: str | None = None,
+    window: int | None = None,
+    context: int | None = None,
+    targets: str | Collection[str] | None = None,
+    keep_first: bool = False,
+    special: bool = False,
     stack: str = "encoder",
-    **settings: Any,
+    lowercase: bool | None = None,
+    carry_state: bool = False,
+    device: Any = None,
+    dtype: Any = None,
+    batch_tokens: int | None = None,
 ) -> HuggingFaceEncoder | ElmoEncoder:
-    """Load model and tokenizer; `settings` are those of `HuggingFaceEncoder`.
+    """Load model and tokenizer, as an encoder with settings: see `HuggingFaceEncoder`, whose defaults stand for None.
 
     `source` may also be (model, tokenizer), a model of transformers that knows where its tokenizer lies, or what holds
     both, such as a SentenceTransformer.
 
     A miniature's name ("mini-bert") means the one that comes with limbeck; "./mini-bert", or a Path, is a folder.
-    A folder with options.json and no config.json is a biLM, whose settings are those of `ElmoEncoder`.
+    A folder with options.json and no config.json is a biLM, see `ElmoEncoder`: `lowercase` and `carry_state` are about
+    biLMs alone, `units`, `pooling`, `keep_first`, `special` and `stack` about models of transformers.
 
     A folder is read without the network. Weights come from safetensors, from torch's weights-only
     files, or from GGUF, which are data and run no code; a model that brings its own code needs
     `trust_remote_code`.
     """
-    if not isinstance(source, str | Path):
-        refuse_settings(settings, MODELS, "a model of transformers")
-        how: dict[str, Any] = {"name": name, "revision": revision, "trust_remote_code": trust_remote_code}
-        if (loaded := loaded_encoder(source, stack=stack, **how, **settings)) is None:
-            raise UsageError(
-                f"a model is a name, a folder or (model, tokenizer) of transformers; got {kind_of(source)}.",
-                code="wrong_type",
-                parameter="model",
-            )
-        return loaded
-    folder, _ = _find(source)
-    if folder is not None and is_bilm_folder(folder):
+    common = {"layers": layers, "window": window, "context": context, "targets": targets, "batch_tokens": batch_tokens}
+    common |= {key: str(one).removeprefix("torch.") for key, one in (("device", device), ("dtype", dtype)) if one}
+    of_bilms = {"lowercase": lowercase, "carry_state": carry_state}
+    of_models = {"pooling": pooling, "keep_first": keep_first, "special": special}
+    folder, _ = _find(source) if isinstance(source, str | Path) else (None, None)
+    if folder is not None and is_bilm_folder(folder):  # which knows words alone: a preset that asks for pieces is met
         model_files.check_links(folder)
-        return _load_bilm(folder, name=name, stack=stack, **settings)
-    refuse_settings(settings, MODELS, "a model of transformers")
-    parts = load_parts(source, revision=revision, trust_remote_code=trust_remote_code, stack=stack)
-    return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, stack=stack, **settings)
+        _refuse_given({**of_models, "stack": stack != "encoder"}, "a biLM, which reads whole words in one stack")
+        return ElmoEncoder.from_folder(folder, name=name, **_given({**common, **of_bilms}))
+    _refuse_given(of_bilms, "a model of transformers")
+    settings = _given({**common, **of_models, "units": units, "stack": stack})
+    if isinstance(source, str | Path):
+        parts = load_parts(source, revision=revision, trust_remote_code=trust_remote_code, stack=stack)
+        return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, **settings)
+    how = {"name": name, "revision": revision, "trust_remote_code": trust_remote_code}
+    if (loaded := loaded_encoder(source, **how, **settings)) is None:
+        raise UsageError(
+            f"a model is a name, a folder or (model, tokenizer) of transformers; got {kind_of(source)}.",
+            code="wrong_type",
+            parameter="model",
+        )
+    return loaded
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None and value is not False}
+
+
+def _refuse_given(settings: Mapping[str, Any], what: str) -> None:
+    """Refuse settings that only an encoder of the other kind has."""
+    if idle := _given(settings):
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise UsageError(
+            f"{flags} cannot be chosen for {what}: leave it out.",
+            code="no_effect",
+            parameter=next(iter(idle)),
+        )
 
 
 def loaded_encoder(model: Any, **options: Any) -> HuggingFaceEncoder | None:
@@ -176,38 +205,6 @@ def check_model(source: str | Path) -> None:
         check_folder(folder)
     elif folder is not None and gguf is None:
         _check(folder)
-
-
-def _load_bilm(folder: Path, *, stack: str, **settings: Any) -> ElmoEncoder:
-    """A biLM knows words alone, so units are not its to choose: a preset that asks for pieces means words here."""
-    settings.pop("units", None)
-    idle = [name for name in ("pooling", "keep_first", "special") if settings.get(name)] + ["stack"] * (
-        stack != "encoder"
-    )
-    if idle:
-        raise UsageError(
-            f"{_flags(idle)} cannot be chosen for a biLM, which reads whole words in one stack: leave it out.",
-            code="no_effect",
-            parameter=idle[0],
-        )
-    settings = {
-        key: value for key, value in settings.items() if value is not None and key not in ("keep_first", "special")
-    }
-    refuse_settings(settings, BILMS, "a biLM")
-    return ElmoEncoder.from_folder(folder, **settings)
-
-
-def _flags(names: Sequence[str]) -> str:
-    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
-
-
-def refuse_settings(settings: dict[str, Any], encoder: str, what: str) -> None:
-    """Refuse settings that an encoder of the other kind has."""
-    idle = [name for name in settings if name not in taken_by([encoder])]
-    if idle:
-        raise UsageError(
-            f"{_flags(idle)} cannot be chosen for {what}: leave it out.", code="no_effect", parameter=idle[0]
-        )
 
 
 def _find(source: str | Path) -> tuple[Path | None, str | None]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from limbeck.evaluation.item_score import ItemScore, compare_items
     from limbeck.evaluation.means import FIVE, MeanScore, compare_means, mean_score
     from limbeck.evaluation.score import Estimate, Score, table
+    from limbeck.evaluation.settings import EvaluationSettings, ScoreSettings, TuningSettings
     from limbeck.evaluation.significance import (
         Comparison,
         bootstrap_interval,
@@ -59,6 +60,7 @@ _NAMES = {
     "item_score": "ItemScore compare_items",
     "means": "FIVE MeanScore compare_means mean_score",
     "score": "Estimate Score table",
+    "settings": "EvaluationSettings ScoreSettings TuningSettings",
     "significance": "Comparison bootstrap_interval fisher_interval holm paired_bootstrap paired_permutation",
     "sts": "sentence_similarities",
     "sweeping": "sweep",
@@ -79,6 +81,7 @@ __all__ = [
     "ClassifyTask",
     "Comparison",
     "Estimate",
+    "EvaluationSettings",
     "Examples",
     "File",
     "ItemScore",
@@ -89,9 +92,11 @@ __all__ = [
     "Relation",
     "Relations",
     "Score",
+    "ScoreSettings",
     "TableTarget",
     "Task",
     "Tuning",
+    "TuningSettings",
     "WordTask",
     "bootstrap_interval",
     "classify",

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from limbeck.evaluation.rows import TextRows, is_fitted, repaired
 from limbeck.evaluation.score import Score
 from limbeck.evaluation.scoring import score_of
-from limbeck.evaluation.settings import Aggregation, Metric
-from limbeck.evaluation.significance import DRAWS
+from limbeck.evaluation.settings import DEFAULTS, ScoreSettings
 from limbeck.evaluation.sts import sentence_similarities
 from limbeck.evaluation.sweeping import different_texts
 from limbeck.evaluation.targets import Target, repair_for
@@ -57,17 +56,16 @@ def enhancement(
     tasks: Sequence[Task | Pairs],
     target: Target,
     *,
-    settings: Mapping[str, Any],
+    repairs: Mapping[str, Any],
+    settings: ScoreSettings = DEFAULTS,
     layer: str | None = None,
-    seeds: Sequence[int] = (0, 1, 2, 3, 4),
-    metric: Metric | None = None,
-    aggregation: Aggregation = "pooled",
-    draws: int = DRAWS,
+    seeds: int = 5,
 ) -> Iterator[Enhanced]:
-    """Scores and I(W) of every setting on every task, task by task, from one pass each.
+    """Scores and I(W) after every repair on every task, task by task, from one pass each.
 
-    settings  by name: None, a fitted repair (applied), or one that is not fitted (fitted on each task's own rows, each
-              text as often as it occurs; once for each of `seeds` if it has a seed)
+    repairs   by name: None, a fitted repair (applied), or one that is not fitted (fitted on each task's own rows, each
+              text as often as it occurs; with each of so many `seeds` if it has one)
+    settings  of the scores: `metric`, `aggregation`, `draws`
     layer     of the target; its last unless said
 
     I(W) is of the rows that the sentence vectors are means of, as published.
@@ -80,14 +78,14 @@ def enhancement(
         place = {text: row for row, text in enumerate(texts)}
         sides = [np.array([place[text] for text in side]) for side in (pairs.first, pairs.second)]
         weights = times[rows.texts].astype(np.float64)
-        for name, given in settings.items():
+        for name, given in repairs.items():
             runs = _runs(repair_for(given, layer, name), seeds)
             scores, isotropies = [], []
             for repair in runs:
                 x = repaired(rows.of_layer(layer), repair, weights)
                 means = rows.means(x).numpy()
                 found = sentence_similarities(pairs.first, pairs.second, [means[side] for side in sides])
-                score = score_of(pairs, found, name=name, metric=metric, aggregation=aggregation, draws=draws)
+                score = score_of(pairs, found, name=name, settings=settings)
                 scores.append(score)
                 isotropies.append(_isotropy(rows, x, times))
             values = [score.value for score in scores]
@@ -119,7 +117,7 @@ def enhancement_table(rows: Sequence[Enhanced]) -> dict[str, list[Any]]:
     return columns_of([{name: getattr(row, name) for name in told} for row in rows])
 
 
-def _runs(repair: Any, seeds: Sequence[int]) -> list[Any]:
+def _runs(repair: Any, seeds: int) -> list[Any]:
     """The repair once for each seed, where chance has a part in its fit."""
     if repair is None or is_fitted(repair):
         return [repair]
@@ -128,7 +126,7 @@ def _runs(repair: Any, seeds: Sequence[int]) -> list[Any]:
     seeded = [name for name in repair.get_params(deep=True) if name == "seed" or name.endswith("__seed")]
     if not seeded:
         return [repair]
-    return [clone(repair).set_params(**dict.fromkeys(seeded, seed)) for seed in seeds]
+    return [clone(repair).set_params(**dict.fromkeys(seeded, seed)) for seed in range(seeds)]
 
 
 def _isotropy(rows: TextRows, x: torch.Tensor, times: NDArray[np.int64]) -> tuple[float, float]:

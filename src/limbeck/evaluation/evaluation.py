@@ -14,44 +14,34 @@ from limbeck.errors import UsageError, choose
 from limbeck.evaluation import significance
 from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.score import Score
-from limbeck.evaluation.scoring import check_choices, score_of
-from limbeck.evaluation.settings import Aggregation, Metric, Missing, OutOfVocabulary
-from limbeck.evaluation.significance import DRAWS, Comparison, Test
+from limbeck.evaluation.scoring import score_of
+from limbeck.evaluation.settings import DEFAULTS, DRAWS, Aggregation, EvaluationSettings, Metric
+from limbeck.evaluation.significance import Comparison, Test
 from limbeck.evaluation.sts import combine, sentence_similarities
 from limbeck.evaluation.task import Pairs, Task
-from limbeck.evaluation.wordsim import Fallback, word_similarities
-from limbeck.parameters import takes
-from limbeck.vectors.finding import Case
+from limbeck.evaluation.wordsim import word_similarities
 
 
-@takes()
 def evaluate(
     task: Task | Pairs,
     target: Any,
     *,
     name: str = "",
     repair: Any = None,
-    metric: Metric | None = None,
-    aggregation: Aggregation = "pooled",
-    oov: OutOfVocabulary = "drop",
-    case: Case = "either",
-    fallback: Fallback | None = None,
-    missing: Missing = "zero",
-    draws: int = DRAWS,
-    seed: int = 0,
+    settings: EvaluationSettings = DEFAULTS,
 ) -> Score:
     """The correlation of a target's cosines with what people said of a task's pairs.
 
-    target                an encoder with one layer, a model of transformers (its last layer) or (model, tokenizer), a
-                          SentenceTransformer, a target of `limbeck.evaluation.targets`, or StaticVectors; for a
-                          task of words also a mapping from words to vectors, see `word_similarities` for oov, case and
-                          fallback; for a task of texts also a function from texts to vectors, or two arrays, see
-                          `sentence_similarities` for missing. An encoder heeds oov, but for "fallback", and no case
-    name                  of the target, for tables
-    repair                of an encoder's or a table's vectors, before they are averaged: fitted, or not and then
-                          fitted on the task's own vectors, see `sweep`, which does many at once
-    metric, aggregation   which correlation `value` is, the task's metric and pooled unless said; `.estimates` has all
-    draws, seed           of the bootstrap behind the intervals
+    target    an encoder with one layer, a model of transformers (its last layer) or (model, tokenizer), a
+              SentenceTransformer, StaticVectors, or a target of `limbeck.evaluation.targets`, which says itself how
+              texts are read and words looked up; for a task of words also a mapping from words to vectors, see
+              `word_similarities`; for a task of texts also a function from texts to vectors, or two arrays, see
+              `sentence_similarities`
+    name      of the target, for tables
+    repair    of an encoder's or a table's vectors, before they are averaged: fitted, or not and then fitted on the
+              task's own vectors, see `sweep`, which does many at once
+    settings  `metric` and `aggregation` choose the correlation that is `value` (`.estimates` has all); `draws` and
+              `seed` are those of the bootstrap behind the intervals; `oov`, `missing`, `language` and `lowercase`
     """
     pairs = task.read() if isinstance(task, Task) else task
     if not isinstance(pairs, Pairs):
@@ -60,8 +50,6 @@ def evaluate(
             code="wrong_type",
             parameter="task",
         )
-    check_choices(pairs, metric, aggregation)
-    wanted: dict[str, Any] = {"metric": metric, "aggregation": aggregation, "draws": draws, "seed": seed}
     known = None
     if pairs.kind != "wordsim" and hasattr(target, "encode") and hasattr(target, "named_modules"):
         target = target.encode  # of a SentenceTransformer, whose vectors of texts these are
@@ -72,7 +60,7 @@ def evaluate(
     if not isinstance(target, Mapping | tuple | list):
         from limbeck.evaluation.targets import as_target  # torch loads with it
 
-        known = as_target(target, name=name, oov=oov, case=case, fallback=fallback)
+        known = as_target(target, name=name, settings=settings)
     if known is not None:
         from limbeck.evaluation.sweeping import sweep
 
@@ -82,7 +70,7 @@ def evaluate(
                 code="ambiguous",
                 parameter="layer",
             )
-        (score,) = sweep(pairs, known, repairs={"": repair}, missing=missing, **wanted)
+        (score,) = sweep(pairs, known, {"": repair}, settings)
         return score
     if repair is not None:
         raise UsageError(
@@ -91,10 +79,10 @@ def evaluate(
             parameter="repair",
         )
     if pairs.kind == "wordsim":
-        found = word_similarities(pairs.first, pairs.second, target, oov=oov, case=case, fallback=fallback)
+        found = word_similarities(pairs.first, pairs.second, target, oov=settings.oov or "drop")
     else:
-        found = sentence_similarities(pairs.first, pairs.second, target, missing=missing)
-    return score_of(pairs, found, name=name, **wanted)
+        found = sentence_similarities(pairs.first, pairs.second, target, missing=settings.missing)
+    return score_of(pairs, found, name=name, settings=settings)
 
 
 def is_loaded(target: Any) -> bool:

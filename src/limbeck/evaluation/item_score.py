@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from limbeck.errors import UsageError
 from limbeck.evaluation import significance
 from limbeck.evaluation.score import Estimate, ScoreTable, estimate_rows
-from limbeck.evaluation.significance import DRAWS, Comparison
+from limbeck.evaluation.settings import DRAWS
+from limbeck.evaluation.significance import Comparison
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

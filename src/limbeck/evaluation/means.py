@@ -13,7 +13,8 @@ from limbeck.errors import UsageError
 from limbeck.evaluation import significance
 from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.score import Estimate, Score, ScoreTable, estimate_rows
-from limbeck.evaluation.significance import DRAWS, Comparison
+from limbeck.evaluation.settings import DRAWS
+from limbeck.evaluation.significance import Comparison
 
 #: the sets over which Gupta & Jaggi (2021) average, and others after them
 FIVE = ("rg-65", "ws-353", "simlex-999", "simverb-3500", "rw")

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import UsageError
-from limbeck.evaluation.significance import BLOCK, DRAWS
+from limbeck.evaluation.settings import DRAWS
+from limbeck.evaluation.significance import BLOCK
 from limbeck.measures.intervals import bootstrap_mean
 from limbeck.seeds import generator_for
 

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from limbeck.errors import choose
 from limbeck.evaluation import significance
 from limbeck.evaluation.correlations import METRICS, correlation
 from limbeck.evaluation.score import Estimate, Score
-from limbeck.evaluation.settings import Aggregation, Metric
-from limbeck.evaluation.significance import DRAWS
+from limbeck.evaluation.settings import DEFAULTS, Aggregation, Metric, ScoreSettings
 from limbeck.evaluation.similarities import Similarities
 from limbeck.evaluation.sts import AGGREGATIONS, combine
 from limbeck.evaluation.task import Pairs
@@ -22,13 +20,11 @@ def score_of(
     found: Similarities,
     *,
     name: str = "",
-    metric: Metric | None = None,
-    aggregation: Aggregation = "pooled",
-    draws: int = DRAWS,
-    seed: int = 0,
+    settings: ScoreSettings = DEFAULTS,
 ) -> Score:
     """The correlations of some similarities with a task's gold scores, each with its interval."""
-    metric = check_choices(pairs, metric, aggregation)
+    metric, aggregation = settings.metric or pairs.metric, settings.aggregation
+    draws, seed = settings.draws, settings.seed
     kept = found.kept
     shares = {"": (len(pairs), found.coverage)}  # pairs and coverage, of the whole and of subsets
     for subset, rows in pairs.rows_of_subsets().items():
@@ -78,14 +74,6 @@ def score_of(
         gold=gold,
         subset_of=np.array([pairs.subsets[row] for row in kept] if parts else [""] * len(kept), dtype=np.str_),
     )
-
-
-def check_choices(pairs: Pairs, metric: Metric | None, aggregation: Aggregation) -> Metric:
-    """The metric, the task's own unless said; refuse a metric or an aggregation that is not there."""
-    metric = pairs.metric if metric is None else metric
-    choose(metric, METRICS, what="metric")
-    choose(aggregation, AGGREGATIONS, what="aggregation")
-    return metric
 
 
 def _undefined(estimates: Mapping[tuple[Metric, Aggregation, str], Estimate], target: str) -> list[str]:

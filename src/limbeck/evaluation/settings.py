@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -22,6 +22,8 @@ Classifier = Literal["auto", "mlp", "cnn"]
 Features = Literal["mean", "flattened"]
 Scale = Literal["as-is", "rms"]
 Embeddings = Literal["frozen", "tuned"]
+
+DRAWS = 1000  #: of the bootstrap; a comparison that many stand beside takes more
 
 #: kinds of tasks of single words, and of tasks that a classifier learns
 WORDS = frozenset({"wordsim", "analogy", "relations", "categorization"})
@@ -216,7 +218,7 @@ def numbers(text: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class TuningSettings(Settings, group="repairs"):
+class TuningSettings(ScopedSettings, group="repairs"):
     """Whether clusters and components are chosen on a development set."""
 
     tune: bool = option(False, help="find clusters and components on --tune-on, then use them")
@@ -227,9 +229,11 @@ class TuningSettings(Settings, group="repairs"):
     components: Any = option(None, metavar="C", help="tried (default: 5-30)")
     seeds: int = option(5, minimum=1, metavar="N", help="clusterings averaged in tuning (5)")
 
-    def check(self) -> None:
+    def check_scope(self, scope: Scope) -> None:
         for name in {} if self.tune else self.given():
             _refuse(self, name, "applies only with --tune.")
+
+    def check(self) -> None:
         for name, least in (("clusters", 1), ("components", 0)):
             if (value := getattr(self, name)) is not None:
                 several = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
@@ -253,7 +257,7 @@ class ScoreSettings(Settings, group="scores"):
         metavar="NAME",
         help="compare each column with this one (default: every two; of more than 4 each with the first)",
     )
-    draws: int = option(1000, minimum=1, metavar="N", help="of the bootstrap (1000; comparisons take more)")
+    draws: int = option(DRAWS, minimum=1, metavar="N", help="of the bootstrap (1000; comparisons take more)")
     seed: int = option(0, metavar="N", help="of the bootstrap, and of the clusters scored (default: 0)")
 
 
@@ -370,20 +374,26 @@ class ConvolutionSettings(ScopedSettings, group="classification"):
         return scope.learns and scope.tables and scope.classifier != "mlp"
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluationSettings:
-    """All that a score depends on beside target, task and repair; a kind of task takes what concerns it."""
+@dataclass(frozen=True)
+class EvaluationSettings(
+    TextReadingSettings,
+    OutOfVocabularySettings,
+    AppliedRepairSettings,
+    ScoreSettings,
+    WordPresetSettings,
+    AnalogySettings,
+    ClassificationSettings,
+    PerceptronSettings,
+    ConvolutionSettings,
+    LoadingSettings,
+):
+    """All that a score depends on beside target, task and repair; a kind of task takes what concerns it.
 
-    texts: TextReadingSettings = TextReadingSettings()
-    words: OutOfVocabularySettings = OutOfVocabularySettings()
-    repairs: AppliedRepairSettings = AppliedRepairSettings()
-    scores: ScoreSettings = ScoreSettings()
-    presets: WordPresetSettings = WordPresetSettings()
-    analogies: AnalogySettings = AnalogySettings()
-    classification: ClassificationSettings = ClassificationSettings()
-    perceptron: PerceptronSettings = PerceptronSettings()
-    convolution: ConvolutionSettings = ConvolutionSettings()
-    loading: LoadingSettings = field(default_factory=LoadingSettings)
+    Which repairs there are, `repair` and `method`, concerns whoever makes them: functions are given repairs themselves.
+    """
+
+
+DEFAULTS = EvaluationSettings()
 
 
 # names, for completion

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from limbeck.errors import UsageError, choose
 from limbeck.evaluation.correlations import METRICS, Floats, checked, correlation, ranks
-from limbeck.evaluation.settings import Metric
+from limbeck.evaluation.settings import DRAWS, Metric
 from limbeck.seeds import generator_for
 
-DRAWS = 1000
 DRAWS_A_TEST = 50  #: of several tests, see `draws_for`
 MOST_DRAWS = 10_000  #: that `draws_for` asks for
 ALPHA = 0.05

@@ -12,7 +12,6 @@ from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluation.correlations import cosines
 from limbeck.evaluation.settings import Aggregation, Missing
 from limbeck.evaluation.similarities import Similarities
-from limbeck.parameters import takes
 from limbeck.real import real_array, refuse_unreal
 
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
@@ -20,7 +19,6 @@ TextVectors = Callable[[list[str]], Any] | Sequence[Any]
 ZERO = "a text's vector is zero"
 
 
-@takes()
 def sentence_similarities(
     first: Sequence[str], second: Sequence[str], target: TextVectors, *, missing: Missing = "zero"
 ) -> Similarities:

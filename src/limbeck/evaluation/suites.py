@@ -123,22 +123,6 @@ def _of_kind(kind: str) -> Callable[[], Sequence[str]]:
     return lambda: [name for name, layouts in load_table().items() if layouts[0].kind == kind]
 
 
-def _scores(
-    task: Any, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings, *, progress: bool = False
-) -> Sequence[Scored]:
-    asked = settings.scores
-    return sweep(
-        task,
-        target,
-        repairs=repairs,
-        metric=asked.metric,
-        aggregation=asked.aggregation,
-        missing=settings.texts.missing,
-        draws=asked.draws,
-        seed=asked.seed,
-    )
-
-
 def _compare(a: Any, b: Any, asked: ScoreSettings) -> Comparison:
     return compare(a, b, draws=asked.draws, seed=asked.seed)
 
@@ -176,8 +160,8 @@ def averaged(scores: Scores, asked: ScoreSettings) -> Scores:
 
 
 SUITES: tuple[Suite, ...] = (
-    Suite("sts", _of_kind("sts"), lambda: STS, find_some, _scores, _compare, _tables),
-    Suite("wordsim", _of_kind("wordsim"), _of_kind("wordsim"), find_some, _scores, _compare, _tables),
+    Suite("sts", _of_kind("sts"), lambda: STS, find_some, sweep, _compare, _tables),
+    Suite("wordsim", _of_kind("wordsim"), _of_kind("wordsim"), find_some, sweep, _compare, _tables),
     *(_word_suite(kind) for kind in WORD_KINDS),
     Suite(
         "classify",

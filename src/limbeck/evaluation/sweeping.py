@@ -13,31 +13,25 @@ from numpy.typing import NDArray
 
 from limbeck.evaluation.rows import is_fitted, repaired
 from limbeck.evaluation.score import Score
-from limbeck.evaluation.scoring import check_choices, score_of
-from limbeck.evaluation.settings import Aggregation, Metric, Missing
-from limbeck.evaluation.significance import DRAWS
+from limbeck.evaluation.scoring import score_of
+from limbeck.evaluation.settings import DEFAULTS, EvaluationSettings, Missing
 from limbeck.evaluation.similarities import Similarities
 from limbeck.evaluation.sts import sentence_similarities
 from limbeck.evaluation.targets import Target, name_of, repair_for
 from limbeck.evaluation.task import Pairs, Task
 from limbeck.evaluation.word_vectors import Setting, word_tables
 from limbeck.evaluation.wordsim import word_similarities
-from limbeck.parameters import takes
 
 TEXTS_AT_ONCE = 4096  #: texts whose rows are held at a time, where no repair has to see all of them
 
 
-@takes()
 def sweep(
     task: Task | Pairs,
     target: Target,
-    *,
     repairs: Mapping[str, Any] | None = None,
-    metric: Metric | None = None,
-    aggregation: Aggregation = "pooled",
-    missing: Missing = "zero",
-    draws: int = DRAWS,
-    seed: int = 0,
+    settings: EvaluationSettings = DEFAULTS,
+    *,
+    progress: bool = False,
 ) -> list[Score]:
     """A score for each layer of a target and each repair of its vectors, layer by layer.
 
@@ -45,26 +39,23 @@ def sweep(
               rows of texts before they are averaged, or not fitted: then it is fitted on the very rows of this task,
               each text as often as it occurs in the pairs (transductive, as Rajaee & Pilehvar 2021 did it). A dict
               has one for each layer.
+    settings  `metric`, `aggregation`, `missing`, `draws` and `seed`; how a target reads texts is its own to say, and
+              whether it shows progress too
 
     A task of words: a model reads every word by itself, and the rows are its pieces; words that have none are treated
     as the target's `oov` says. A table's words have a row each, and a repair that is not fitted is fitted on the whole
     table.
     """
     pairs = task.read() if isinstance(task, Task) else task
-    check_choices(pairs, metric, aggregation)
     repairs = {"": None} if repairs is None else repairs
-    similarities = (
-        _words(pairs, target, repairs) if pairs.kind == "wordsim" else _texts(pairs, target, repairs, missing)
-    )
+    words = pairs.kind == "wordsim"
+    similarities = _words(pairs, target, repairs) if words else _texts(pairs, target, repairs, settings.missing)
     return [
         score_of(
             pairs,
             replace(found, settings={**found.settings, "layer": layer, **({"repair": name} if name else {})}),
             name=name_of(target, layer, name),
-            metric=metric,
-            aggregation=aggregation,
-            draws=draws,
-            seed=seed,
+            settings=settings,
         )
         for (layer, name), found in similarities
     ]

@@ -19,7 +19,7 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.encoders.table import table_fingerprint
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluation.rows import TextRows
-from limbeck.evaluation.settings import OutOfVocabulary
+from limbeck.evaluation.settings import DEFAULTS, EvaluationSettings, OutOfVocabulary
 from limbeck.evaluation.wordsim import Fallback, ask, check_policy, mean_of
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
@@ -270,19 +270,13 @@ class TableTarget:
         return ask(word, self.fallback, dim=self.dim) if self.fallback is not None else None
 
 
-def as_target(
-    thing: Any,
-    *,
-    name: str = "",
-    oov: OutOfVocabulary = "drop",
-    case: Case = "either",
-    fallback: Fallback | None = None,
-) -> Target | None:
-    """A target out of an encoder or StaticVectors, a target itself; None for anything else."""
+def as_target(thing: Any, *, name: str = "", settings: EvaluationSettings = DEFAULTS) -> Target | None:
+    """A target out of an encoder or StaticVectors, as settings say; a target itself; None for anything else."""
+    oov, language, lowercase = settings.oov or "drop", settings.language, settings.lowercase
     if isinstance(thing, StaticVectors):
-        return TableTarget(thing, name=name or "vectors", oov=oov, case=case, fallback=fallback)
+        return TableTarget(thing, name or "vectors", oov, language=language, lowercase=lowercase)
     if isinstance(thing, Encoder):
-        return ModelTarget(thing, name=name, oov=oov)
+        return ModelTarget(thing, name, language, lowercase, oov=oov)
     return thing if isinstance(thing, Target) else None
 
 

@@ -18,14 +18,12 @@ from limbeck.encoded import add_rows
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.rows import TextRows, fitted_on
-from limbeck.evaluation.scoring import check_choices
-from limbeck.evaluation.settings import Aggregation, Metric
+from limbeck.evaluation.settings import DEFAULTS, Aggregation, Metric, ScoreSettings, TuningSettings
 from limbeck.evaluation.sts import combine, sentence_similarities
 from limbeck.evaluation.sweeping import different_texts
 from limbeck.evaluation.targets import Target
 from limbeck.evaluation.task import Pairs, Task
 from limbeck.measures.kmeans import nearest
-from limbeck.parameters import takes
 from limbeck.repairs import AllButTheTop, ClusterRemoval
 from limbeck.repairs.clusters import ROUNDING
 from limbeck.shown import Tabular
@@ -33,7 +31,6 @@ from limbeck.sketch import Curves
 
 CLUSTERS = (5, 10, 15, 20, 25, 27, 30)  #: the range of Rajaee & Pilehvar (2021), and their own choice
 COMPONENTS = tuple(range(5, 31))
-SEEDS = (0, 1, 2, 3, 4)  #: they took the mean of five runs
 GLOBAL = 1  #: clusters of the global method: with one, it is all-but-the-top
 
 
@@ -126,26 +123,21 @@ class Tuning(Tabular):
         return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-@takes()
 def tune(
     task: Task | Pairs,
     target: Target,
+    settings: TuningSettings | None = None,
     *,
+    scores: ScoreSettings = DEFAULTS,
     layer: str | None = None,
-    clusters: Sequence[int] = CLUSTERS,
-    components: Sequence[int] = COMPONENTS,
-    seeds: Sequence[int] = SEEDS,
-    overall: bool = True,
-    metric: Metric | None = None,
-    aggregation: Aggregation = "pooled",
     rows: TextRows | None = None,
 ) -> Tuning:
-    """The score of `ClusterRemoval` for each number of clusters and of components, fitted on the task's own rows.
+    """The score of `AllButTheTop`, and of `ClusterRemoval` for each number of clusters, by number of components.
 
-    layer       of the target; its last unless said
-    overall     the global method, `AllButTheTop`, too
-    seeds       of the first centers; scores of all are kept
-    rows        the target's rows of the task's different texts, where they are there already
+    settings  `clusters` and `components` that are tried, `seeds` of the first centers, whose scores are all kept
+    scores    `metric` and `aggregation`
+    layer     of the target; its last unless said
+    rows      the target's rows of the task's different texts, where they are there already
 
     Fitted as `sweep` does it: each text counts as often as it occurs in the pairs.
     """
@@ -155,9 +147,9 @@ def tune(
             f"Tuning is on a task of texts, got {pairs.name}, a task of words: give one like sts-b-dev.",
             code="unsupported",
         )
-    metric = check_choices(pairs, metric, aggregation)
-    counts_of_clusters, counts_of_components = _checked("clusters", clusters, 1), _checked("components", components, 0)
-    _checked("seeds", seeds, 0)
+    settings = settings or TuningSettings()
+    metric, aggregation = scores.metric or pairs.metric, scores.aggregation
+    components, seeds = _rising(settings.components or COMPONENTS), range(settings.seeds)
     layer = target.layers[-1] if layer is None else layer
     texts, times = different_texts(pairs)
     rows = target.rows(texts) if rows is None else rows
@@ -169,27 +161,26 @@ def tune(
     weights = times[rows.texts].astype(np.float64)
     score = _Scorer(pairs, texts, metric, aggregation)
 
-    all_clusters = (*((GLOBAL,) if overall else ()), *(k for k in counts_of_clusters if k != GLOBAL or not overall))
-    most = max(counts_of_components)
-    scores = np.full((len(all_clusters), len(counts_of_components), len(seeds)), np.nan)
-    for row, k in enumerate(all_clusters):
+    clusters = _rising((GLOBAL, *(settings.clusters or CLUSTERS)))
+    found = np.full((len(clusters), len(components), len(seeds)), np.nan)
+    for row, k in enumerate(clusters):
         for column, seed in enumerate(seeds):
             if k == GLOBAL and column:
-                scores[row, :, column] = scores[row, :, 0]  # one cluster is the same whatever the seed
+                found[row, :, column] = found[row, :, 0]  # one cluster is the same whatever the seed
                 continue
-            fitted = fitted_on(ClusterRemoval(k, most, seed=seed), x, weights)
-            for at, means in enumerate(nested_means(fitted, rows, x, counts_of_components)):
-                scores[row, at, column] = score(means)
+            fitted = fitted_on(ClusterRemoval(k, components[-1], seed=seed), x, weights)
+            for at, means in enumerate(nested_means(fitted, rows, x, components)):
+                found[row, at, column] = score(means)
     return Tuning(
         task=pairs.name,
         target=target.name,
         layer=layer,
         metric=metric,
         aggregation=aggregation,
-        clusters=all_clusters,
-        components=counts_of_components,
+        clusters=clusters,
+        components=components,
         seeds=tuple(seeds),
-        scores=scores,
+        scores=found,
         baseline=score(rows.means(x).numpy()),
     )
 
@@ -246,12 +237,6 @@ class _Scorer:
         return float(combine(pooled, values, sizes, aggregation=self.aggregation))
 
 
-def _checked(what: str, numbers: Sequence[int], least: int) -> tuple[int, ...]:
-    """The numbers, rising and each once."""
-    if not len(numbers) or any(number < least for number in numbers):
-        raise UsageError(
-            f"{what} must be whole numbers of at least {least}; got {list(numbers)}: give some.",
-            code="out_of_range",
-            parameter=what,
-        )
-    return tuple(sorted({int(number) for number in numbers}))
+def _rising(numbers: Sequence[int]) -> tuple[int, ...]:
+    """The numbers, each once."""
+    return tuple(sorted(set(numbers)))

@@ -8,78 +8,46 @@ from typing import Any, Literal
 
 import numpy as np
 
-from limbeck.encoders.settings import LoadingSettings
 from limbeck.errors import UsageError
-from limbeck.evaluation.analogy import AnalogyOutOfVocabulary, solve_analogies
+from limbeck.evaluation.analogy import solve_analogies
 from limbeck.evaluation.categorize import put_into_clusters
 from limbeck.evaluation.item_score import ItemScore, Outcomes, Rows, item_score
 from limbeck.evaluation.semeval2012 import rate_relations
-from limbeck.evaluation.settings import (
-    AnalogyMethod,
-    AnalogySettings,
-    EvaluationSettings,
-    OutOfVocabulary,
-    OutOfVocabularySettings,
-    ScoreSettings,
-    WordPreset,
-    WordPresetSettings,
-)
-from limbeck.evaluation.significance import DRAWS
+from limbeck.evaluation.settings import DEFAULTS, EvaluationSettings
 from limbeck.evaluation.targets import TableTarget, Target, as_target, name_of
 from limbeck.evaluation.web import as_loaded, spell
 from limbeck.evaluation.word_task import Categories, Items, Questions, Relations, WordTask
 from limbeck.evaluation.word_vectors import Setting, repaired_tables, word_tables
-from limbeck.evaluation.wordsim import Fallback
-from limbeck.parameters import takes
-from limbeck.vectors.finding import Case
 from limbeck.vectors.static import StaticVectors
 
 
-@takes()
 def evaluate_words(
     task: WordTask | Items,
     target: Any,
     *,
     name: str = "",
     repair: Any = None,
-    preset: WordPreset | None = None,
-    method: AnalogyMethod = "add",
-    oov: AnalogyOutOfVocabulary | None = None,
-    case: Case = "either",
-    fallback: Fallback | None = None,
-    vocabulary: int | None = None,
-    device: str | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
+    settings: EvaluationSettings = DEFAULTS,
 ) -> ItemScore:
     """A target's score on analogies, relations or categories.
 
-    target   StaticVectors, a dict of vectors, or a target of `limbeck.evaluation.targets`; for relations and categories
-             also an encoder with one layer, which reads each word by itself
-    repair   of the vectors, fitted, or not and then fitted on the whole table
-    oov      "wrong" for analogies and "drop" for the others, unless said
-    preset   "web": lower-cased unit vectors and the peer's policies, whatever oov and case say
-
-    The rest as in `solve_analogies`.
+    target    StaticVectors, a dict of vectors, or a target of `limbeck.evaluation.targets`; for relations and
+              categories also an encoder with one layer, which reads each word by itself
+    repair    of the vectors, fitted, or not and then fitted on the whole table
+    settings  `analogy` (add or mul) and `vocabulary` of analogies; `oov`, without which questions of analogies are
+              wrong and other items left out; `preset` (web: lower-cased unit vectors and the peer's policies, whatever
+              the target says); `device`, `draws`, `seed`
     """
-    settings = EvaluationSettings(
-        words=OutOfVocabularySettings(oov=None if oov == "wrong" else oov),
-        scores=ScoreSettings(draws=draws, seed=seed),
-        presets=WordPresetSettings(preset=preset),
-        analogies=AnalogySettings(analogy=method, vocabulary=vocabulary),
-        loading=LoadingSettings(device=device),
-    )
     if isinstance(target, Mapping):
         target = StaticVectors(list(target), np.array(list(target.values())))
-    policy: OutOfVocabulary = "drop" if oov in (None, "wrong") else oov  # type: ignore[assignment]
-    known = as_target(target, name=name, oov=policy, case=case, fallback=fallback)
+    known = as_target(target, name=name, settings=settings)
     if known is None:
         raise UsageError(
             f"A task of words needs vectors of words, got {type(target).__name__}: give StaticVectors.",
             code="wrong_type",
             parameter="target",
         )
-    known = known if preset is None else as_web_loads(known)
+    known = known if settings.preset is None else as_web_loads(known)
     if len(known.layers) > 1:
         raise UsageError(
             f"One score is of one layer, {known.name} has {len(known.layers)}: load it with one.",
@@ -110,7 +78,7 @@ def word_scores(
     progress: bool = False,
 ) -> list[ItemScore]:
     """A score for each layer of a target and each repair of its vectors; a table is as the preset has loaded it."""
-    preset = settings.presets.preset
+    preset = settings.preset
     items, notes = task.read() if isinstance(task, WordTask) else (task, ())
     called = task.name if isinstance(task, WordTask) else type(task).__name__.lower()
     return [
@@ -126,8 +94,8 @@ def word_scores(
             notes=notes,
             known=found.known,
             again=found.again,
-            draws=settings.scores.draws,
-            seed=settings.scores.seed,
+            draws=settings.draws,
+            seed=settings.seed,
         )
         for (layer, name), found in _outcomes(items, target, repairs, settings)
     ]
@@ -152,19 +120,19 @@ def _analogies(
             "(limbeck distill), or leave the analogies out.",
             code="unsupported",
         )
-    web = settings.presets.preset == "web"
+    web = settings.preset == "web"
     for setting, matrix, fallback in repaired_tables(target, repairs):
         found = solve_analogies(
             questions,
             target.vectors.words,
             matrix,
-            method=settings.analogies.analogy,
-            oov="mean" if web else settings.words.oov or "wrong",
+            method=settings.analogy,
+            oov="mean" if web else settings.oov or "wrong",
             case="keep" if web else target.case,
             fallback=fallback,
-            vocabulary=settings.analogies.vocabulary,
+            vocabulary=settings.vocabulary,
             spell=spell if web else None,
-            device=settings.loading.device,
+            device=settings.device,
         )
         yield setting, found
 
@@ -172,7 +140,7 @@ def _analogies(
 def _relations(
     relations: Relations, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings
 ) -> Iterator[tuple[Setting, Outcomes]]:
-    web = settings.presets.preset == "web"
+    web = settings.preset == "web"
     counts = Counter(word for one in relations.relations for pair in (*one.prototypes, *one.pairs) for word in pair)
     for setting, table in word_tables(target, list(counts), np.array(list(counts.values())), repairs):
         likeness: Literal["cosine", "dot"] = "dot" if web else "cosine"
@@ -182,13 +150,13 @@ def _relations(
 def _clusters(
     categories: Categories, target: Target, repairs: Mapping[str, Any], settings: EvaluationSettings
 ) -> Iterator[tuple[Setting, Outcomes]]:
-    web = settings.presets.preset == "web"
+    web = settings.preset == "web"
     counts = Counter(categories.words)
     for setting, table in word_tables(target, list(counts), np.array(list(counts.values())), repairs):
         yield (
             setting,
             put_into_clusters(
-                categories, table, best_first=web, every_entry=web, normalize=not web, seed=settings.scores.seed
+                categories, table, best_first=web, every_entry=web, normalize=not web, seed=settings.seed
             ),
         )
 

@@ -13,7 +13,6 @@ from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluation.correlations import cosines
 from limbeck.evaluation.settings import OutOfVocabulary
 from limbeck.evaluation.similarities import Similarities
-from limbeck.parameters import takes
 from limbeck.real import real_array
 from limbeck.vectors.finding import Case
 from limbeck.vectors.sentences import spellings
@@ -37,7 +36,6 @@ class WordVectors(Protocol):
 Fallback = Callable[[str], ArrayLike | None] | WordVectors
 
 
-@takes()
 def word_similarities(
     first: Sequence[str],
     second: Sequence[str],

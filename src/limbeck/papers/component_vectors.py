@@ -17,6 +17,7 @@ from typing import Any
 from limbeck.analysis.result import columns_of
 from limbeck.errors import InputError
 from limbeck.evaluation import evaluate, tasks
+from limbeck.evaluation.settings import EvaluationSettings
 from limbeck.evaluation.targets import TableTarget
 from limbeck.evaluation.web import as_loaded
 from limbeck.evaluation.word_suite import evaluate_words
@@ -113,15 +114,15 @@ def score_rows(vectors: StaticVectors, sets: Mapping[str, Any], head: Row, *, se
         "web": TableTarget(loaded, name="web", oov="mean", case="keep"),
         "known": TableTarget(loaded, name="known", oov="drop", case="lower"),
     }
+    settings = EvaluationSettings(draws=DRAWS, seed=seed)
     rows = []
     for name, task in sets.items():
         for way, target in targets.items():
             if name in SIMILARITY:
-                score: Any = evaluate(task, target, draws=DRAWS, seed=seed)
-            elif way == "web":
-                score = evaluate_words(task, loaded, preset="web", draws=DRAWS, seed=seed)
+                score: Any = evaluate(task, target, settings=settings)
             else:
-                score = evaluate_words(task, loaded, oov="drop", case="lower", draws=DRAWS, seed=seed)
+                policy = replace(settings, preset="web") if way == "web" else replace(settings, oov="drop")
+                score = evaluate_words(task, target, settings=policy)
             enough = score.n >= FEWEST
             value, low, high = (score.value, score.low, score.high) if enough else (math.nan, math.nan, math.nan)
             rows.append(

@@ -15,6 +15,7 @@ from limbeck.errors import InputError
 from limbeck.papers.text import default_corpus
 from limbeck.probing.finetuning.data import TaskData, read_task
 from limbeck.probing.labelled import TOO_FEW, Labelled, read_labelled
+from limbeck.probing.settings import LabelSettings
 from limbeck.probing.splits import Sides, with_sides
 from limbeck.runs.execution.sources import open_corpus
 from limbeck.seeds import hash_text
@@ -65,18 +66,14 @@ class Words:
 
     @cached_property
     def _both(self) -> tuple[Labelled, Sides]:
-        found = read_labelled(
-            self._text,
-            classes=self.classes,
-            max_contexts=self.contexts,
-            min_words=self.min_words,
-            seed=self.seed,
+        asked = LabelSettings(
+            classes=self.classes, max_contexts=self.contexts, min_words=self.min_words, seed=self.seed
         )
-        found, sides = with_sides(found, lists=self.lists, seed=self.seed)
+        found, sides = with_sides(read_labelled(self._text, asked), asked, lists=self.lists)
         if self.combinations is None:
             return found, sides
         found = fewer_words(found, self.combinations, min_words=self.min_words, seed=self.seed)
-        return with_sides(found, lists=self.lists, seed=self.seed)
+        return with_sides(found, asked, lists=self.lists)
 
 
 def find_words(corpus: Sequence[str] | None, data: Path | None) -> tuple[list[str], str, tuple[str, ...], int]:

@@ -17,7 +17,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from limbeck.analysis import AnalysisSettings, clusters_of, frequency_of, structure_of, tense_of
+from limbeck.analysis import (
+    AnalysisSettings,
+    StructureSettings,
+    TenseSettings,
+    clusters_of,
+    frequency_of,
+    structure_of,
+    tense_of,
+)
 from limbeck.analysis.reading import Read, read
 from limbeck.analysis.result import columns_of
 from limbeck.analysis.spaces import PUBLISHED, Method, family_of, published_methods
@@ -31,13 +39,7 @@ from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.enhanced import Enhanced, enhancement
 from limbeck.evaluation.evaluation import compare
 from limbeck.evaluation.score import Score
-from limbeck.evaluation.settings import (
-    AppliedRepairSettings,
-    ClassificationSettings,
-    EvaluationSettings,
-    PerceptronSettings,
-    ScoreSettings,
-)
+from limbeck.evaluation.settings import EvaluationSettings, TuningSettings
 from limbeck.evaluation.sweeping import different_texts
 from limbeck.evaluation.targets import ModelTarget
 from limbeck.evaluation.tuning import tune
@@ -172,7 +174,8 @@ class Measuring:
         """Clusters and components on the development set (Appendix B.2)."""
         caps = self.wanted.caps
         pairs = some_pairs(self._need("development").read(), caps.pairs, self.wanted.seed)
-        found = tune(pairs, self.target, clusters=caps.clusters, components=caps.components, seeds=range(caps.seeds))
+        tried = TuningSettings(clusters=caps.clusters, components=caps.components, seeds=caps.seeds)
+        found = tune(pairs, self.target, tried)
         best = {"global": list(found.best(clustered=False)), "cluster": list(found.best(clustered=True))}
         return Part({"tuning": found.table()}, {"best": best, "task": found.task, "baseline": found.baseline})
 
@@ -236,17 +239,14 @@ class Measuring:
     def sts(self) -> Part:
         """Tables 2 and 6, fitted on each set as published, and on another text."""
         self._need("sts")
-        settings: dict[str, Any] = {"baseline": None}
-        settings |= {name: method.make(seed=self.wanted.seed) for name, method in self._named().items()}
-        settings |= {f"{name}/text": repair for name, repair in self.fitted.items()}
+        repairs: dict[str, Any] = {"baseline": None}
+        repairs |= {name: method.make(seed=self.wanted.seed) for name, method in self._named().items()}
+        repairs |= {f"{name}/text": repair for name, repair in self.fitted.items()}
         caps, tables = self.wanted.caps, {name: list[Row]() for name in ("sts", "compared", *NEW)}
         met, left_out = self._tuned_on(), dict[str, int]()
         for task in self.wanted.data.sts.values():
             pairs = some_pairs(task.read(), caps.pairs, self.wanted.seed)
-            found = {
-                one.setting: one
-                for one in enhancement([pairs], self.target, settings=settings, seeds=range(caps.seeds))
-            }
+            found = {one.setting: one for one in enhancement([pairs], self.target, repairs=repairs, seeds=caps.seeds)}
             tables["sts"] += [_sts_row(one) for one in found.values()]
             tables["compared"] += self._compared({name: one.scores[0] for name, one in found.items()})
             keys = pair_keys(pairs)
@@ -296,12 +296,7 @@ class Measuring:
         how: dict[str, Any] = {"max_train": caps.train, "starts": caps.starts, "epochs": caps.epochs}
         if self.wanted.published:
             how |= {"features": "flattened", "transductive": True}
-        settings = EvaluationSettings(
-            repairs=AppliedRepairSettings.of(how),
-            scores=ScoreSettings(seed=self.wanted.seed),
-            classification=ClassificationSettings.of(how),
-            perceptron=PerceptronSettings.of(how),
-        )
+        settings = EvaluationSettings(seed=self.wanted.seed, **how)
         repairs: dict[str, Any] = {"": None}
         repairs |= {name: method.make(seed=self.wanted.seed) for name, method in self._named().items()}
         scores, compared = [], []
@@ -329,7 +324,7 @@ class Measuring:
             self.last_layer,
             treebank,
             settings=self.settings(),
-            groups=self.wanted.caps.groups,
+            groups=StructureSettings(groups=self.wanted.caps.groups),
             progress=self.wanted.progress,
         )
         kept = {name: columns for name, columns in part_of_analysis(found).tables.items() if name != "sentences"}
@@ -338,7 +333,8 @@ class Measuring:
     def tense(self) -> Part:
         """Table 4: SemCor's verbs; without it, verbs whose tense the text labels."""
         data = self.wanted.data
-        options: dict[str, Any] = {"settings": self.settings(), "most": self.wanted.caps.occurrences}
+        verbs = TenseSettings(max_occurrences=self.wanted.caps.occurrences)
+        options: dict[str, Any] = {"settings": self.settings(), "wanted": verbs}
         options["progress"] = self.wanted.progress
         words = self._encoder(units="words", layers="-1")
         if data.semcor and data.treebank:

@@ -15,6 +15,7 @@ from limbeck.encoders.protocol import Encoder
 from limbeck.evaluation.classifying import classify, convolve
 from limbeck.evaluation.classifying.result import Classified, deviation
 from limbeck.evaluation.classifying.scores import resampled
+from limbeck.evaluation.settings import EvaluationSettings
 from limbeck.evaluation.significance import percentiles
 from limbeck.papers.estimates import Floats
 from limbeck.papers.parts import Part
@@ -52,10 +53,8 @@ class Networks:
 
             torch.set_num_threads(1)
         method, task = unit
-        return convolve(
-            self.tasks[task], self.vectors[method], starts=self.starts, max_train=self.max_train, seed=self.seed,
-            device=self.device,
-        )  # fmt: skip
+        settings = EvaluationSettings(starts=self.starts, max_train=self.max_train, seed=self.seed, device=self.device)
+        return convolve(self.tasks[task], self.vectors[method], settings=settings)
 
 
 def classify_frozen(
@@ -65,18 +64,10 @@ def classify_frozen(
 
     Features have one length on average, so that a parent of short vectors learns as fast as one of long ones.
     """
-    return classify(
-        task,
-        encoder,
-        repairs={"frozen": None},
-        hidden=0,
-        learning_rate=1e-2,
-        scale="rms",
-        starts=starts,
-        max_train=max_train,
-        seed=seed,
-        progress=progress,
+    settings = EvaluationSettings(
+        hidden=0, learning_rate=(1e-2,), scale="rms", starts=starts, max_train=max_train, seed=seed
     )
+    return classify(task, encoder, {"frozen": None}, settings, progress=progress)
 
 
 def classification(results: Mapping[str, Mapping[str, Any]], *, layer: str, seed: int) -> Part:

@@ -33,7 +33,7 @@ _MODULES = {
     "Labelled": "limbeck.probing.labelled",
     "ProbeSettings": "limbeck.probing.settings",
     "Probes": "limbeck.probing.batched",
-    "Training": "limbeck.probing.batched",
+    "Training": "limbeck.probing.settings",
     "read_labelled": "limbeck.probing.labelled",
     "score": "limbeck.probing.scoring",
     "train": "limbeck.probing.batched",

@@ -20,7 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import InputError
+from limbeck.probing.settings import Training
 from limbeck.seeds import generator_for
 
 Bools = NDArray[np.bool_]
@@ -30,27 +31,6 @@ Floats = NDArray[np.float32]
 ROOM = {"cpu": 1 << 20, "cuda": 1 << 30}
 CHUNK = 1024  #: rows that are predicted at once
 HELD = 1 << 33  #: bytes of features that are put on a device whole; more are sent batch by batch
-
-
-@dataclass(frozen=True)
-class Training:
-    """How probes are trained.
-
-    hidden         units of the hidden layer; 0 for none, a linear probe
-    epochs         at most so many
-    patience       stop a probe after so many epochs without a lower loss on the development side, and keep its best;
-                   None: train all epochs and keep the last
-    """
-
-    hidden: int = 64
-    epochs: int = 40
-    patience: int | None = None
-    batch: int = 256
-    learning_rate: float = 1e-3
-
-    def __post_init__(self) -> None:
-        if min(self.epochs, self.batch) < 1 or self.hidden < 0 or self.learning_rate <= 0:
-            raise UsageError("epochs, batch and learning rate must be above 0, hidden at least 0.", code="out_of_range")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.errors import UsageError
-from limbeck.probing.batched import Rows, Training, train
+from limbeck.probing.batched import Rows, train
+from limbeck.probing.settings import Training
 from limbeck.probing.spaces import Level
 from limbeck.probing.splits import TRAIN
 from limbeck.seeds import generator_for, seed_of

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.corpus import Corpus, Sentence
-from limbeck.errors import InputError, choose
+from limbeck.errors import InputError
+from limbeck.probing.settings import LABELS, LabelSettings
 from limbeck.seeds import hash_ids, hash_occurrences
 
 Ints = NDArray[np.int64]
@@ -21,8 +22,6 @@ Ints = NDArray[np.int64]
 SUPERSENSE = "supersense"  #: the label that SemCor's numbers of lexicographer files are read as
 #: format -> the label that is probed for, unless another is asked for
 LABEL_OF = {"semcor": SUPERSENSE, "conllu": "upos", "wikipse": "class", "jsonl": "class"}
-#: which words count as one word
-WORDS_BY = ("lemma", "form")
 TOO_FEW = "of a class with too few words"
 OTHER_CLASS = "of a class that is not asked for"
 OVER_CAP = "beyond the contexts of a combination"
@@ -115,29 +114,19 @@ class Labelled:
         return " ".join([*before, f"[{' '.join(words[start:end])}]", *after])
 
 
-def read_labelled(
-    corpus: Corpus,
-    *,
-    label: str | None = None,
-    words: str | None = None,
-    classes: Sequence[str] = (),
-    max_contexts: int = 100,
-    min_words: int = 10,
-    seed: int = 0,
-) -> Labelled:
+def read_labelled(corpus: Corpus, settings: LabelSettings = LABELS) -> Labelled:
     """The labelled occurrences of a corpus, at most `max_contexts` of a combination, chosen by hash.
 
     label      name of the label; None: what the corpus' format has
-    words      "lemma" or "form" (in lower case); None: lemmas, where any occurrence has one. One without takes its
+    words_by   "lemma" or "form" (in lower case); None: lemmas, where any occurrence has one. One without takes its
                form: were all taken by form for its sake, lemmas would stand on two sides of a split
     classes    names or patterns ("noun.*") of those to be read; none: all
     min_words  classes of fewer words are left out
 
     The corpus is read twice, so that only sentences with a chosen occurrence are held.
     """
-    label = label or LABEL_OF.get(corpus.format, "class")
-    if words is not None:
-        choose(words, WORDS_BY, what="--words-by")
+    label, words = settings.label or LABEL_OF.get(corpus.format, "class"), str(settings.words_by or "")
+    classes, min_words = settings.classes, settings.min_words
     found = _Occurrences()
     for one in corpus:
         found.add(one, label)
@@ -151,7 +140,7 @@ def read_labelled(
         raise InputError(
             f"the data must have words labelled with {label!r}, {instead}", code="no_labels", parameter="label"
         )
-    if words is None:
+    if not words:
         words = "lemma" if any(found.lemmas) else "form"
     if words == "lemma" and not any(found.lemmas):
         raise InputError(
@@ -189,7 +178,9 @@ def read_labelled(
         )
     rows = np.flatnonzero((asked & enough)[kind])
     hashes = hash_occurrences(np.array(found.sentences)[rows], np.array(found.positions)[rows])
-    kept = first_of_each(word[rows] * len(kinds) + kind[rows], hash_ids(hashes, salt=seed), max_contexts)
+    kept = first_of_each(
+        word[rows] * len(kinds) + kind[rows], hash_ids(hashes, salt=settings.seed), settings.max_contexts
+    )
     left_out[OVER_CAP] = len(rows) - len(kept)
     rows = rows[kept]
 

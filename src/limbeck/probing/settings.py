@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from limbeck.errors import UsageError
 from limbeck.settings import Settings, option
 
-if TYPE_CHECKING:
-    from limbeck.probing.batched import Training
+
+@dataclass(frozen=True)
+class Training:
+    """How probes are trained.
+
+    hidden         units of the hidden layer; 0 for none, a linear probe
+    epochs         at most so many
+    patience       stop a probe after so many epochs without a lower loss on the development side, and keep its best;
+                   None: train all epochs and keep the last
+    """
+
+    hidden: int = 64
+    epochs: int = 40
+    patience: int | None = None
+    batch: int = 256
+    learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if min(self.epochs, self.batch) < 1 or self.hidden < 0 or self.learning_rate <= 0:
+            raise UsageError("epochs, batch and learning rate must be above 0, hidden at least 0.", code="out_of_range")
+
 
 #: preset -> how probes are trained: the paper's one hidden layer of 1,024, 400 epochs and no early stopping (batch and
 #: optimizer are not told there), or what a laptop does in minutes
-PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {"hidden": 64, "epochs": 40, "patience": None},
-    "paper": {"hidden": 1024, "epochs": 400, "patience": None},
-}
+PRESETS = {"quick": Training(), "paper": Training(hidden=1024, epochs=400)}
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,9 @@ class LabelSettings(Settings, group="labeled words"):
     seed: int = option(0, metavar="N", help="seed of the split and of the contexts that are kept (0)")
 
 
+LABELS = LabelSettings()
+
+
 @dataclass(frozen=True)
 class ProbeSettings(Settings, group="probes"):
     """How probes are trained, and what stands beside them.
@@ -60,8 +79,8 @@ class ProbeSettings(Settings, group="probes"):
     patience: int | None = option(
         None, minimum=0, metavar="N", help="stop after N epochs without a lower loss; 0 for never"
     )
-    batch: int = option(256, minimum=1, metavar="N", help="rows per step (256)")
-    learning_rate: float = option(1e-3, above=0, below=1, metavar="R", help="of Adam (0.001)")
+    batch: int = option(Training.batch, minimum=1, metavar="N", help="rows per step (256)")
+    learning_rate: float = option(Training.learning_rate, above=0, below=1, metavar="R", help="of Adam (0.001)")
     seeds: tuple[int, ...] = option((0,), separator=",", metavar="N,...", help="starts of the probes (0)")
     keep_probes: bool = option(False, recorded=False, help="write the trained probes into DIR/probes")
     probes: Path | None = option(
@@ -109,13 +128,11 @@ class ProbeSettings(Settings, group="probes"):
 
     def training(self, probe: str) -> Training:
         """How probes of a kind are trained."""
-        from limbeck.probing.batched import Training
-
-        chosen = dict(PRESETS[self.preset])
-        for name in ("hidden", "epochs", "patience"):
-            if (value := getattr(self, name)) is not None:
-                chosen[name] = value
-        if probe == "linear":
-            chosen["hidden"] = 0
-        chosen["patience"] = chosen["patience"] or None
-        return Training(**chosen, batch=self.batch, learning_rate=self.learning_rate)
+        preset = PRESETS[self.preset]
+        return Training(
+            hidden=0 if probe == "linear" else self.hidden or preset.hidden,
+            epochs=self.epochs or preset.epochs,
+            patience=preset.patience if self.patience is None else self.patience or None,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+        )

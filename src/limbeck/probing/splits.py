@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from limbeck.corpus.compression import open_text
 from limbeck.errors import InputError, UsageError
 from limbeck.probing.labelled import UNLISTED, Labelled
+from limbeck.probing.settings import LABELS, LabelSettings
 from limbeck.seeds import hash_text
 
 SIDES = ("train", "dev", "test")
@@ -19,7 +20,7 @@ Sides = NDArray[np.int8]
 DEV_OF_TRAIN = 0.2  #: of the training words, where the data say train and test alone (Zhao et al. 2020)
 
 
-def split_words(words: Sequence[str], *, dev: float = 0.1, test: float = 0.3, seed: int = 0) -> Sides:
+def split_words(words: Sequence[str], *, dev: float, test: float, seed: int = 0) -> Sides:
     """The side of each word, by its hash: the same whatever other words there are.
 
     >>> split_words(["tea", "night", "train"], dev=0.0, test=1.0).tolist()
@@ -53,11 +54,9 @@ def check_sides(words: Sequence[str], word: NDArray[np.int64], sides: Sides) -> 
 
 def sides_of(
     labelled: Labelled,
+    settings: LabelSettings = LABELS,
     *,
-    dev: float = 0.1,
-    test: float = 0.3,
     lists: Mapping[str, Sequence[str]] | None = None,
-    seed: int = 0,
 ) -> Sides:
     """The side of each occurrence: by lists of words {"train": ..., "test": ...}, as the data say, or by hash.
 
@@ -74,10 +73,11 @@ def sides_of(
             )
         sides = np.array([SIDES.index(side) for side in labelled.given], dtype=np.int8)
     else:
-        return _complete(split_words(labelled.words, dev=dev, test=test, seed=seed)[labelled.word])
+        drawn = split_words(labelled.words, dev=settings.dev, test=settings.test, seed=settings.seed)
+        return _complete(drawn[labelled.word])
     check_sides(labelled.words, labelled.word, sides)
     if not (sides == DEV).any():
-        drawn = split_words(labelled.words, dev=DEV_OF_TRAIN, test=0.0, seed=seed)[labelled.word]
+        drawn = split_words(labelled.words, dev=DEV_OF_TRAIN, test=0.0, seed=settings.seed)[labelled.word]
         sides = np.where((sides == TRAIN) & (drawn == DEV), np.int8(DEV), sides)
     if lists:
         return _complete(sides, "lists must have words of the data, lemmas where these are known (see --words-by)")
@@ -86,14 +86,12 @@ def sides_of(
 
 def with_sides(
     labelled: Labelled,
+    settings: LabelSettings = LABELS,
     *,
-    dev: float = 0.1,
-    test: float = 0.3,
     lists: Mapping[str, Sequence[str]] | None = None,
-    seed: int = 0,
 ) -> tuple[Labelled, Sides]:
     """The occurrences that have a side (see `sides_of`), and their sides; refused where all are of one class."""
-    sides = sides_of(labelled, dev=dev, test=test, lists=lists, seed=seed)
+    sides = sides_of(labelled, settings, lists=lists)
     kept = np.flatnonzero(sides >= 0)
     if len(kept) < len(sides):
         labelled, sides = labelled.only(kept, {UNLISTED: len(sides) - len(kept)}), sides[kept]

@@ -273,16 +273,7 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:cluster
         if pairs:
             return pairs_of(encoder, read_pairs(files_of(data)), batch_tokens=batch_tokens, **common)
         if self.what == "structure":
-            own = self.structure
-            return structure_of(
-                encoder,
-                treebank_of(data),
-                tokens=own.tokens,
-                groups=own.groups,
-                size=own.group_size,
-                batch_tokens=batch_tokens,
-                **common,
-            )
+            return structure_of(encoder, treebank_of(data), groups=self.structure, batch_tokens=batch_tokens, **common)
         with ExitStack() as stack:
             corpus = self._corpus(self.text.corpus, stack)
             if self.what == "tense":
@@ -290,8 +281,7 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:cluster
                     encoder,
                     corpus,
                     treebank=treebank_of(data) if data else None,
-                    least=self.tense.min_occurrences,
-                    most=self.tense.max_occurrences,
+                    wanted=self.tense,
                     batch_tokens=batch_tokens,
                     **common,
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -280,7 +280,9 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
     @property
     def evaluation(self) -> EvaluationSettings:
         """What the kinds of tasks take."""
-        return EvaluationSettings(**{one.name: getattr(self, one.name) for one in fields(EvaluationSettings)})
+        groups = [self.texts, self.words, self.repairs, self.scores, self.presets, self.analogies]
+        groups += [self.classification, self.perceptron, self.convolution, self.loading]
+        return EvaluationSettings(**{name: value for one in groups for name, value in one.as_dict().items()})
 
     def validate(self) -> None:
         from limbeck.runs.evaluating.targets import check_target, names_of

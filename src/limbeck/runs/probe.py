@@ -220,16 +220,8 @@ limbeck probe --model ./fine-tuned --data labelled.jsonl --probes runs/before --
         asked = self.labels
         lists = read_lists(asked.train_words, asked.test_words)
         with steady(corpus):
-            labelled = read_labelled(
-                corpus,
-                label=asked.label,
-                words=asked.words_by,
-                classes=asked.classes,
-                max_contexts=asked.max_contexts,
-                min_words=asked.min_words,
-                seed=asked.seed,
-            )
-        return with_sides(labelled, dev=asked.dev, test=asked.test, lists=lists, seed=asked.seed)
+            labelled = read_labelled(corpus, asked)
+        return with_sides(labelled, asked, lists=lists)
 
     def probing(
         self, encoder: Encoder, labelled: Any, sides: Any, corpus: Corpus, static: StaticVectors | None

@@ -27,20 +27,21 @@ AT_ONCE = 20_000  #: words of the texts that are predicted together
 
 @dataclass(frozen=True)
 class CnnSettings:
-    """How a network is trained.
+    """How a network is trained: filters, width and dropout as published; Kim's (2014) batch, since the paper has none.
 
+    epochs          all are trained
+    tuned           whether words' vectors are trained too
     filters, width  number of filters, and words that each sees
     dropout         share of the pooled answers that is left out of a step
-    epochs, batch   all are trained; examples a step
-    tuned           whether words' vectors are trained too
+    batch           examples a step
     """
 
+    epochs: int
+    tuned: bool
     filters: int = 100
     width: int = 3
     dropout: float = 0.5
-    epochs: int = 16
     batch: int = 50
-    tuned: bool = False
 
 
 @dataclass(frozen=True)

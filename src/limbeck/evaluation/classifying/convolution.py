@@ -7,18 +7,17 @@ these, and predicts what is reported. Every run (a start: first weights, order, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.errors import InputError, UsageError, choose
+from limbeck.errors import InputError, UsageError
 from limbeck.evaluation.classifying.result import Classified
-from limbeck.evaluation.classifying.run import SCALES, drawn, name_of_repair, part_told
+from limbeck.evaluation.classifying.run import drawn, name_of_repair, part_told
 from limbeck.evaluation.classifying.scores import score
 from limbeck.evaluation.classifying.task import SHARES, ClassifySet, ClassifyTask
-from limbeck.evaluation.settings import Embeddings, Scale
-from limbeck.evaluation.significance import DRAWS
+from limbeck.evaluation.settings import DEFAULTS, EvaluationSettings
 from limbeck.seeds import generator_for
 
 if TYPE_CHECKING:  # torch loads when something is classified, not before
@@ -32,7 +31,6 @@ if TYPE_CHECKING:  # torch loads when something is classified, not before
 
 Ints = NDArray[np.int64]
 Run = tuple[float, Any, Any, Any]  # learning rate, predictions (epochs, n), scores on dev and losses (epochs,)
-EMBEDDINGS: tuple[Embeddings, ...] = get_args(Embeddings)
 RUNS = 6  #: as in the paper's Table 5
 EPOCHS = 16
 LEARNING_RATES = (1e-4, 3e-4, 1e-3)
@@ -41,40 +39,19 @@ LEARNING_RATES = (1e-4, 3e-4, 1e-3)
 def convolve(
     task: ClassifyTask | ClassifySet,
     target: TableTarget | StaticVectors,
-    *,
     repairs: Mapping[str, Repair | None] | None = None,
-    embeddings: Embeddings = "frozen",
-    starts: int | Sequence[int] = RUNS,
-    epochs: int = EPOCHS,
-    learning_rate: float | Sequence[float] = LEARNING_RATES,
-    filters: int = 100,
-    width: int = 3,
-    dropout: float = 0.5,
-    batch: int = 50,
-    scale: Scale = "as-is",
-    max_train: int | None = None,
-    split: str | None = None,
-    device: str = "auto",
-    draws: int = DRAWS,
-    seed: int = 0,
+    settings: EvaluationSettings = DEFAULTS,
+    *,
     progress: bool = False,
 ) -> Classified:
     """Scores of a small convolutional network on a task of single texts, with word vectors as they are and repaired.
 
-    target         StaticVectors, or a target that says how words are told apart, looked up, and replaced if unknown
-    repairs        name -> repair, or None for the vectors as they are, which is all unless said. One that is not fitted
-                   is fitted on the whole table
-    embeddings     "frozen"; "tuned": words' vectors are trained too. The paper does not say which it did
-    starts         number of runs, or their seeds: first weights, order of examples and dropout, alike for all targets
-                   of one dimension
-    epochs         most epochs; from half of them on each number is tried, 8 to 16 as published
-    learning_rate  of Adam, one or those that are tried
-    filters, width, dropout   100, 3 and 0.5 as published
-    batch          examples a step; the paper does not say, 50 are Kim's (2014)
-    scale          "as-is"; "rms": vectors are divided by their root mean square, that none learns faster for its size
-    max_train      most examples of train and dev together, drawn by seed; all unless said
-    split          "dev" or "test", the task's own unless said
-    device         "auto", "cpu", "cuda" …
+    target    StaticVectors, or a target that says how words are told apart, looked up, and replaced if unknown
+    repairs   name -> repair, or None for the vectors as they are, which is all unless said. One that is not fitted is
+              fitted on the whole table
+    settings  `starts` (6), runs that are alike for all targets of one dimension; `epochs` (16), of which each number
+              from half of them on is tried, and each `learning_rate` (1e-4, 3e-4, 1e-3); `embeddings` (the paper does
+              not say which it had); `max_train`, of train and dev together; `scale`, `split`, `device`, `draws`, `seed`
     """
     from limbeck.encoders.huggingface import choose_device
     from limbeck.evaluation.classifying.cnn import CnnSettings, train
@@ -82,16 +59,8 @@ def convolve(
     from limbeck.evaluation.targets import as_target
     from limbeck.stream.progress import Progress
 
-    choose(embeddings, EMBEDDINGS, what="embeddings")
-    choose(scale, SCALES, what="scale")
-    seeds = tuple(range(starts)) if isinstance(starts, int) else tuple(starts)
-    rates = tuple(float(rate) for rate in np.atleast_1d(learning_rate))
-    for name, number in (("starts", len(seeds)), ("epochs", epochs), ("filters", filters), ("width", width),
-                         ("batch", batch), ("learning rates", len(rates))):  # fmt: skip
-        if number < 1:
-            raise UsageError(f"{name} must be at least 1, got {number}.", code="out_of_range", parameter=name)
-    if not 0 <= dropout < 1:
-        raise UsageError(f"dropout must lie between 0 and 1, got {dropout}.", code="out_of_range", parameter="dropout")
+    seed, scale, epochs = settings.seed, settings.scale, settings.epochs or EPOCHS
+    seeds, rates = tuple(range(settings.starts or RUNS)), settings.learning_rate or LEARNING_RATES
     table: Any = as_target(target)
     if not hasattr(table, "look_up"):
         raise UsageError(
@@ -100,12 +69,12 @@ def convolve(
             parameter="target",
         )
 
-    data = task.read(split, seed=seed) if isinstance(task, ClassifyTask) else task
+    data = task.read(settings.split, seed=seed) if isinstance(task, ClassifyTask) else task
     if data.kind != "single":
         raise UsageError(
             f"A convolution reads single texts, {data.name} has {data.kind}s: use classify.", code="unsupported"
         )
-    learnt, trained, held = _parts(data, max_train, seed)
+    learnt, trained, held = _parts(data, settings.max_train, seed)
     examples = learnt + data.test
     reported = np.arange(len(learnt), len(examples))
     found = look_up(examples.texts[0], table)
@@ -113,9 +82,7 @@ def convolve(
         raise InputError(
             f"{table.name} has no vector for any word of {data.name}: give vectors of its language.", code="no_vectors"
         )
-    settings = CnnSettings(
-        filters=filters, width=width, dropout=dropout, epochs=epochs, batch=batch, tuned=embeddings == "tuned"
-    )
+    network = CnnSettings(epochs, tuned=settings.embeddings == "tuned")
     chosen_repairs = {"baseline": None} if repairs is None else dict(repairs)
     first = max(1, epochs // 2) - 1  # of the epochs that are tried
     runs: list[list[Run]] = []
@@ -132,12 +99,12 @@ def convolve(
                 watched=watched,
                 seed=own,
                 rates=tried,
-                settings=settings,
+                settings=network,
                 on_epoch=shown.advance,
             )
 
         for repair in chosen_repairs.values():
-            matrix = _matrix(found, table, repair, scale).to(choose_device(device))
+            matrix = _matrix(found, table, repair, scale).to(choose_device(settings.device or "auto"))
             runs.append([])
             for own in seeds:
                 tried = trained_on(matrix, trained, held, own, rates)
@@ -165,8 +132,9 @@ def convolve(
         dropped=found.dropped,
         notes=(*data.notes, *part_told(len(learnt), len(data.train) + len(data.dev or ()))),
         how={
-            "classifier": "cnn", "embeddings": embeddings, "filters": filters, "width": width, "dropout": dropout,
-            "batch": batch, "learning_rates": "|".join(f"{rate:g}" for rate in rates),
+            "classifier": "cnn", "embeddings": settings.embeddings, "filters": network.filters,
+            "width": network.width, "dropout": network.dropout, "batch": network.batch,
+            "learning_rates": "|".join(f"{rate:g}" for rate in rates),
             "epochs": f"{first + 1}-{epochs}", "scale": scale, "oov": table.oov, "case": table.case,
             "words": found.words, "words_found": found.found,
             "different_words": found.different, "different_found": found.known, "seed": seed,
@@ -176,7 +144,7 @@ def convolve(
         predictions=predictions,
         held_out=on_devs,
         losses=losses,
-        draws=draws,
+        draws=settings.draws,
         seed=seed,
         from_epoch=first,
         learning_rates=chosen,

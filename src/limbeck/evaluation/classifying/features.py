@@ -30,7 +30,6 @@ from limbeck.stream import collect_texts
 from limbeck.stream.collected import DOCUMENT, collect
 from limbeck.stream.sources import TextSource
 
-LENGTH = 64  #: tokens of a flattened example; as published
 NO_VECTOR = "text without any vector (features are zero)"
 NO_WORD = "word without a vector (zeros in its place)"
 #: numbers of examples, of any shape, -> their features, one more axis
@@ -62,7 +61,7 @@ def encode_examples(
     kind: Kind,
     features: Features,
     layer: str,
-    length: int = LENGTH,
+    length: int,
     progress: bool = False,
 ) -> EncodedExamples:
     """One pass of the encoder over all texts."""

@@ -25,14 +25,14 @@ class MlpSettings:
 
     hidden         units; 0 for none, a linear classifier
     epochs         all are trained; which one counts is for others to choose
-    batch          examples a step
     learning_rate  of Adam
+    batch          examples a step, as published
     """
 
-    hidden: int = 100
-    epochs: int = 10
+    hidden: int
+    epochs: int
+    learning_rate: float
     batch: int = 32
-    learning_rate: float = 1e-3
 
 
 @dataclass(frozen=True)

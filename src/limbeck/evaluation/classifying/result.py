@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from limbeck.errors import UsageError, choose
 from limbeck.evaluation import significance
 from limbeck.evaluation.classifying.scores import Metric, resampled, score
+from limbeck.evaluation.settings import DRAWS
 from limbeck.evaluation.significance import Comparison
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
@@ -68,7 +69,7 @@ class Classified(Tabular):
     predictions: NDArray[np.int16] = field(repr=False)
     held_out: Floats = field(repr=False)
     losses: Floats = field(repr=False)
-    draws: int = significance.DRAWS
+    draws: int = DRAWS
     seed: int = 0
     from_epoch: int = 0
     learning_rates: Floats | None = field(default=None, repr=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,7 @@ from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluation.classifying.result import Classified
 from limbeck.evaluation.classifying.scores import score
 from limbeck.evaluation.classifying.task import ClassifySet, ClassifyTask
-from limbeck.evaluation.settings import Features, Scale
-from limbeck.evaluation.significance import DRAWS
-from limbeck.parameters import takes
+from limbeck.evaluation.settings import DEFAULTS, EvaluationSettings, Features
 from limbeck.seeds import generator_for
 
 if TYPE_CHECKING:  # torch loads when something is classified, not before
@@ -28,8 +26,6 @@ EPOCHS = 10
 HELD_OUT = 0.1  #: of the training set, to choose the epoch on
 #: Adam's, by features: the published one was for 49,152 features
 LEARNING_RATES: dict[Features, float] = {"mean": 1e-3, "flattened": 3e-5}
-FEATURES: tuple[Features, ...] = get_args(Features)
-SCALES: tuple[Scale, ...] = get_args(Scale)
 ENOUGH = 1_000_000  #: rows, of which clusters of any published number have plenty
 
 
@@ -47,71 +43,43 @@ def published_repairs(encoder: Encoder, *, rows: int = ENOUGH) -> dict[str, Repa
     return {"baseline": None, "global": AllButTheTop(whole), "cluster": ClusterRemoval(clusters, each)}
 
 
-@takes()
 def classify(
     task: ClassifyTask | ClassifySet,
     encoder: Encoder,
-    *,
     repairs: Mapping[str, Repair | None] | None = None,
-    features: Features = "mean",
+    settings: EvaluationSettings = DEFAULTS,
+    *,
     layer: str | int | None = None,
-    length: int = 64,
-    starts: int | Sequence[int] = STARTS,
-    epochs: int = EPOCHS,
-    learning_rate: float | None = None,
-    hidden: int = 100,
-    batch: int = 32,
-    scale: Scale = "as-is",
-    held_out: float = HELD_OUT,
-    max_train: int | None = None,
-    transductive: bool = False,
-    split: str | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
     progress: bool = False,
 ) -> Classified:
     """Scores of a small classifier on a task, with an encoder's vectors as they are and after each repair.
 
-    repairs        name -> repair, or None for the vectors as they are; the first is what others are compared with;
-                   `published_repairs` unless said. One that is fitted is applied as it is
-    features       "mean" or "flattened", see `limbeck.evaluation.classifying.features`
-    layer          name of the layer; the last unless said
-    length         tokens of a flattened example
-    starts         number of training runs, or their seeds: first weights and order of examples, alike for all settings
-    learning_rate  of Adam; 1e-3 for mean features, 3e-5 for flattened ones (as published) unless said
-    hidden, batch  units, examples a step: 100 and 32 as published; 0 units: a linear classifier
-    scale          "as-is"; "rms": features are divided by their root mean square over the training examples, one number
-                   a setting, so that no setting learns faster for being larger
-    held_out       share of the training examples that the epoch is chosen on
-    max_train      most training examples, held-out ones counted, drawn by seed; all unless said
-    transductive   fit repairs on all tokens, those of the reported examples too, as published; else on those of the
-                   examples trained on
-    split          "dev" or "test"; dev where there is one unless said
+    repairs   name -> repair, or None for the vectors as they are; the first is what others are compared with;
+              `published_repairs` unless said. One that is fitted is applied as it is; others are fitted on the tokens
+              of the examples trained on, or with `transductive`, as published, on those of the reported examples too
+    settings  `starts`, `epochs`, `max_train` (held-out examples counted), `scale`, `split`; `hidden`, `features` and
+              `length`; one `learning_rate`, 1e-3 for mean features and 3e-5 for flattened ones (as published) unless
+              said; `draws` and `seed`
+    layer     name of the layer; the last unless said
 
-    The vectors are computed once. Every setting has the same examples, starts and order of examples.
+    The vectors are computed once. Every setting has the same examples, starts and order of examples. A start's seed
+    gives it its first weights and its order of examples, alike for all settings.
     """
     from limbeck.evaluation.classifying.features import encode_examples
     from limbeck.evaluation.classifying.mlp import MlpSettings, train
     from limbeck.stream.progress import Progress
 
-    choose(features, FEATURES, what="features")
-    choose(scale, SCALES, what="scale")
-    seeds = tuple(range(starts)) if isinstance(starts, int) else tuple(starts)
-    if hidden < 0:
-        raise UsageError(f"hidden must be at least 0, got {hidden}.", code="out_of_range", parameter="hidden")
-    for name, number in (("starts", len(seeds)), ("epochs", epochs), ("batch", batch)):
-        if number < 1:
-            raise UsageError(f"{name} must be at least 1, got {number}.", code="out_of_range", parameter=name)
-    if not 0 < held_out < 1:
+    seed, scale = settings.seed, settings.scale
+    features, seeds = settings.features or "mean", tuple(range(settings.starts or STARTS))
+    rates = settings.learning_rate or (LEARNING_RATES[features],)
+    if len(rates) > 1:
         raise UsageError(
-            f"held_out must lie between 0 and 1, got {held_out}.", code="out_of_range", parameter="held_out"
-        )
-    if learning_rate is not None and not isinstance(learning_rate, int | float):
-        raise UsageError(
-            f"learning_rate must be one number for this network, got {learning_rate}: give one.",
-            code="out_of_range",
+            "--learning-rate must be one number for a network on one vector a text: give one.",
+            code="several_rates",
             parameter="learning_rate",
         )
+    first = f"first-{settings.length}"
+    network = MlpSettings(settings.hidden, settings.epochs or EPOCHS, rates[0])
     known = encoder.layers[-1] if layer is None else choose(str(layer), encoder.layers, what="layer")
     if repairs is not None and not repairs:
         raise UsageError(
@@ -120,24 +88,22 @@ def classify(
             parameter="repairs",
         )
 
-    data = task.read(split, seed=seed) if isinstance(task, ClassifyTask) else task
+    data = task.read(settings.split, seed=seed) if isinstance(task, ClassifyTask) else task
     if data.dev is not None:  # the epoch is chosen on a part of all that is not reported
         data = replace(data, train=data.train + data.dev, dev=None)
-    chosen = drawn(len(data.train), max_train, seed)
+    chosen = drawn(len(data.train), settings.max_train, seed)
     examples = data.train[chosen] + data.test
-    trained, held = _divide(data, chosen, held_out, seed)
+    trained, held = _divide(data, chosen, seed)
     reported = np.arange(len(chosen), len(examples))
     found = encode_examples(
-        examples, encoder, kind=data.kind, features=features, layer=known, length=length, progress=progress
+        examples, encoder, kind=data.kind, features=features, layer=known, length=settings.length, progress=progress
     )
-    rate = LEARNING_RATES[features] if learning_rate is None else learning_rate
-    settings = MlpSettings(hidden=hidden, epochs=epochs, batch=batch, learning_rate=rate)
 
-    fitted_on = np.ones(len(found.rows), dtype=bool) if transductive else np.isin(found.examples, trained)
+    fitted_on = np.ones(len(found.rows), dtype=bool) if settings.transductive else np.isin(found.examples, trained)
     chosen_repairs = published_repairs(encoder, rows=int(fitted_on.sum())) if repairs is None else dict(repairs)
     watched = np.concatenate([held, reported])
     runs = []
-    total = len(chosen_repairs) * epochs
+    total = len(chosen_repairs) * network.epochs
     with Progress(f"{data.name}: training", total=total, unit="epochs", show=progress) as shown:
         for repair in chosen_repairs.values():
             inputs = found.make(_repaired(found, repair, fitted_on))
@@ -152,7 +118,7 @@ def classify(
                     rows=trained,
                     watched=watched,
                     seeds=seeds,
-                    settings=settings,
+                    settings=network,
                     device=found.rows.device,
                     on_epoch=shown.advance,
                 )
@@ -175,16 +141,16 @@ def classify(
         notes=(*data.notes, *part_told(len(chosen), len(data.train))),
         how={
             "features": features, "layer": known,
-            "units": "words" if data.kind == "word" else encoder.units if features == "mean" else f"first-{length}",
-            "fit": "transductive" if transductive else "training", "scale": scale, "hidden": hidden, "batch": batch,
-            "learning_rate": rate, "epochs": epochs, "seed": seed,
+            "units": "words" if data.kind == "word" else encoder.units if features == "mean" else first,
+            "fit": "transductive" if settings.transductive else "training", "scale": scale, "hidden": network.hidden,
+            "batch": network.batch, "learning_rate": network.learning_rate, "epochs": network.epochs, "seed": seed,
             **{name: name_of_repair(repair) for name, repair in chosen_repairs.items()},
         },
         gold=gold,
         predictions=predictions[..., len(held) :],
         held_out=score(predictions[..., : len(held)], examples.labels[held], metric=data.metric),
         losses=np.stack([run.losses for run in runs]),
-        draws=draws,
+        draws=settings.draws,
         seed=seed,
     )  # fmt: skip
 
@@ -198,11 +164,9 @@ def drawn(available: int, most: int | None, seed: int) -> NDArray[np.int64]:
     return np.sort(generator_for(seed, "classify", "max_train").choice(available, most, replace=False))
 
 
-def _divide(
-    data: ClassifySet, chosen: NDArray[np.int64], share: float, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _divide(data: ClassifySet, chosen: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Which of the examples used are trained on, and which are held out to choose the epoch on."""
-    count = max(1, round(share * len(chosen)))
+    count = max(1, round(HELD_OUT * len(chosen)))
     order = generator_for(seed, "classify", "held out").permutation(len(chosen))
     trained, held = np.sort(order[count:]), np.sort(order[:count])
     classes = np.unique(data.train.labels[chosen[trained]])

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from limbeck.errors import UsageError
 from limbeck.evaluation.classifying.catalogue import SENTENCES, all_tasks, find_some, load_table
-from limbeck.evaluation.classifying.convolution import EPOCHS as CNN_EPOCHS
-from limbeck.evaluation.classifying.convolution import LEARNING_RATES as CNN_LEARNING_RATES
 from limbeck.evaluation.classifying.convolution import RUNS, convolve
 from limbeck.evaluation.classifying.result import Classified, Summary, classify_table, epoch_table
-from limbeck.evaluation.classifying.run import EPOCHS, STARTS, classify
-from limbeck.evaluation.classifying.task import ClassifySet, ClassifyTask, Examples
+from limbeck.evaluation.classifying.run import classify
+from limbeck.evaluation.classifying.task import ClassifyTask, Examples
 from limbeck.evaluation.settings import EvaluationSettings, ScoreSettings
 from limbeck.evaluation.significance import Comparison
 from limbeck.tables import Columns
@@ -117,10 +115,10 @@ def scores(
     """
     from limbeck.evaluation.targets import name_of, repair_for
 
-    if task.name in sentence_names() and settings.classification.starts is None:
-        settings = replace(settings, classification=replace(settings.classification, starts=RUNS))
+    if task.name in sentence_names() and settings.starts is None:
+        settings = replace(settings, starts=RUNS)
     convolving = takes_words(task, target, settings)
-    data = task.read(settings.classification.split, seed=settings.scores.seed)
+    data = task.read(settings.split, seed=settings.seed)
     if getattr(target, "lowercase", False):
         data = replace(data, train=_lowered(data.train), test=_lowered(data.test), dev=data.dev and _lowered(data.dev))
     published = task.name in load_table() and not is_table(target) and not any(repairs)
@@ -129,9 +127,9 @@ def scores(
         own = {setting_of(name): repair_for(repair, layer, name) for name, repair in repairs.items()}
         chosen = None if published else own
         if convolving:
-            result = _convolved(data, cast("TableTarget", target), chosen, settings, progress=progress)
+            result = convolve(data, cast("TableTarget", target), chosen, settings, progress=progress)
         else:
-            result = _classified(data, target, layer, chosen, settings, progress=progress)
+            result = classify(data, encoder_of(target), chosen, settings, layer=layer, progress=progress)
         result = replace(result, encoder=name_of(target, layer, ""))
         called = {setting_of(name): name for name in repairs}
         for setting in result.settings:
@@ -146,7 +144,7 @@ def is_table(target: Any) -> bool:
 
 def takes_words(task: ClassifyTask, target: Any, settings: EvaluationSettings) -> bool:
     """Whether a target's words go through a convolution."""
-    asked = settings.classification.classifier
+    asked = settings.classifier
     able = is_table(target) and task.kind == "single"
     if asked == "cnn" and not able:
         what = f"{target.name} is a model" if not is_table(target) else f"{task.name} has {task.kind}s"
@@ -155,7 +153,7 @@ def takes_words(task: ClassifyTask, target: Any, settings: EvaluationSettings) -
             code="no_convolution",
             parameter="classifier",
         )
-    return able and asked != "mlp" and (asked == "cnn" or settings.perceptron.features is None)
+    return able and asked != "mlp" and (asked == "cnn" or settings.features is None)
 
 
 def setting_of(name: str) -> str:
@@ -186,69 +184,6 @@ def encoder_of(target: Any) -> Encoder:
     from limbeck.encoders import TableEncoder
 
     return TableEncoder(target.vectors, name=target.name, lower=target.case != "keep")
-
-
-def _convolved(
-    data: ClassifySet,
-    target: TableTarget,
-    repairs: Mapping[str, Any] | None,
-    settings: EvaluationSettings,
-    *,
-    progress: bool,
-) -> Classified:
-    asked = settings.classification
-    return convolve(
-        data,
-        target,
-        repairs=repairs,
-        embeddings=settings.convolution.embeddings,
-        starts=asked.starts or RUNS,
-        epochs=asked.epochs or CNN_EPOCHS,
-        learning_rate=asked.learning_rate or CNN_LEARNING_RATES,
-        scale=asked.scale,
-        max_train=asked.max_train,
-        device=settings.loading.device or "auto",
-        draws=settings.scores.draws,
-        seed=settings.scores.seed,
-        progress=progress,
-    )
-
-
-def _classified(
-    data: ClassifySet,
-    target: Target,
-    layer: str,
-    repairs: Mapping[str, Any] | None,
-    settings: EvaluationSettings,
-    *,
-    progress: bool,
-) -> Classified:
-    asked, own = settings.classification, settings.perceptron
-    rates = asked.learning_rate or (None,)
-    if len(rates) > 1:
-        raise UsageError(
-            "--learning-rate must be one number for a network on one vector a text: give one.",
-            code="several_rates",
-            parameter="learning_rate",
-        )
-    return classify(
-        data,
-        encoder_of(target),
-        repairs=repairs,
-        layer=layer,
-        features=own.features or "mean",
-        length=own.length,
-        hidden=own.hidden,
-        starts=asked.starts or STARTS,
-        epochs=asked.epochs or EPOCHS,
-        learning_rate=rates[0],
-        scale=asked.scale,
-        max_train=asked.max_train,
-        transductive=settings.repairs.transductive,
-        draws=settings.scores.draws,
-        seed=settings.scores.seed,
-        progress=progress,
-    )
 
 
 def _lowered(examples: Examples) -> Examples:

@@ -74,23 +74,10 @@ def evaluate_targets(run: EvaluateRun, targets: Sequence[Target], context: RunCo
 
 def tune_layers(target: Target, pairs: Pairs, run: EvaluateRun) -> list[Tuning]:
     """Every layer of a target tuned, from one pass."""
-    from limbeck.evaluation.tuning import CLUSTERS, COMPONENTS, tune  # scikit-learn is needed for repairs only
+    from limbeck.evaluation.tuning import tune  # scikit-learn is needed for repairs only
 
     rows = target.rows(different_texts(pairs)[0])
-    return [
-        tune(
-            pairs,
-            target,
-            layer=layer,
-            clusters=run.tuning.clusters or CLUSTERS,
-            components=run.tuning.components or COMPONENTS,
-            seeds=range(run.tuning.seeds),
-            metric=run.scores.metric,
-            aggregation=run.scores.aggregation,
-            rows=rows,
-        )
-        for layer in target.layers
-    ]
+    return [tune(pairs, target, run.tuning, scores=run.scores, layer=layer, rows=rows) for layer in target.layers]
 
 
 def comparisons(scores: Scores, asked: ScoreSettings, *, progress: bool = False) -> list[dict[str, Any]]:

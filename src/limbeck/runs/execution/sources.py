@@ -27,11 +27,6 @@ from limbeck.vectors.spacy_folders import is_spacy
 
 #: options of a corpus; all others are the encoder's
 CORPUS_OPTIONS = ("format", "language", "lowercase", "characters", "paragraphs", "columns", "cells", "encoding")
-#: what takes the options of the model and the text, see `limbeck.parameters.takes`
-READING = (
-    "limbeck.runs.execution.sources:open_source", "limbeck.corpus:Corpus", "limbeck.encoders:load_encoder",
-    "limbeck.encoders:HuggingFaceEncoder", "limbeck.encoders:ElmoEncoder",
-)  # fmt: skip
 DEFAULT_BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
 
 

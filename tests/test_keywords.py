@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -12,7 +9,6 @@ from refusals import raises
 
 import limbeck as lb
 from limbeck.errors import UsageError
-from limbeck.parameters import check_fields, takes
 from limbeck.runs.measure import MeasureSettings
 
 SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
@@ -29,10 +25,8 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
         (lambda: lb.distill("mini-bert", words=["tea"], dims=8), "dims", "dim"),
         (lambda: lb.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
         (lambda: lb.finetune("mini-bert", "pos", epoch=1), "epoch", "epochs"),
-        (lambda: lb.load_encoder("mini-bert", layer=1), "layer", "layers"),
         (lambda: lb.repair("mini-bert", SENTENCES, method="center", weight=1, out="x"), "weight", "weights"),
         (lambda: lb.compare("a", "b", draw=1), "draw", "draws"),
-        (lambda: lb.tasks.evaluate(None, None, metrics="pearson"), "metrics", "metric"),
     ],
 )
 def test_an_unknown_parameter_is_named_with_the_nearest(call, unknown, near):
@@ -81,30 +75,10 @@ def test_measure_settings_are_in_range(name):
         MeasureSettings(**{name: -1})
 
 
-@takes()
-def plain(a=0, *, count: int = 3, size: float | None = None, path: str | Path = "x", device: str = "auto"):
-    return a, count, size, path, device
-
-
-def test_values_of_numpy_and_torch_become_plain_ones_and_none_is_the_default():
-    found = plain(count=np.int64(7), size=np.float32(0.5), device=torch.device("cpu"))
-    assert found == (0, 7, 0.5, "x", "cpu")
-    assert type(found[1]) is int
-    assert plain(count=None) == plain()
-    assert plain(path=Path("y"))[3] == Path("y")
-    with pytest.raises(UsageError):
-        plain(count=True)
-
-
-def test_fields_of_a_dataclass_are_checked():
-    @dataclass(frozen=True)
-    class Own:
-        many: tuple[int, ...] = ()
-        rate: float = 0.1
-
-        def __post_init__(self):
-            check_fields(self)
-
-    assert Own(rate=np.float64(2)).rate == 2
-    with raises(UsageError, code="wrong_type", parameter="rate"):
-        Own(rate="0.1")
+def test_values_of_numpy_and_torch_become_plain_ones():
+    given = {"draws": np.int64(7), "device": torch.device("cpu"), "learning_rate": np.float32(0.5)}
+    found = lb.tasks.EvaluationSettings(**given)
+    assert (found.draws, found.device, found.learning_rate) == (7, "cpu", (0.5,))
+    assert type(found.draws) is int
+    with raises(UsageError, code="wrong_type", parameter="draws"):
+        lb.tasks.EvaluationSettings(draws=True)
