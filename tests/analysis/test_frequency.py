@@ -33,7 +33,7 @@ def made(*, strength: float, words: int = 120, dim: int = 12, seed: int = 0):
 @pytest.fixture(scope="module")
 def found():
     x, counts, words = made(strength=3.0)
-    spaces = fit_spaces(x, methods=[Method("all-but-the-top:components=1"), Method("center")])
+    spaces = fit_spaces(x, methods=[Method("all-but-the-top:n_components=1"), Method("center")])
     return x, counts, words, frequency(x, counts, words, spaces=spaces)
 
 
@@ -109,7 +109,7 @@ def test_intervals_are_over_words():
 def test_emptied_directions_tell_nothing():
     """Rounding of float32 in the directions that were removed is no trace of frequency."""
     x, counts, words = made(strength=3.0, dim=6)
-    repair = Method("all-but-the-top:components=3").make().fit(x.astype(np.float32))
+    repair = Method("all-but-the-top:n_components=3").make().fit(x.astype(np.float32))
     found = frequency(x.astype(np.float32), counts, words, spaces=[Space("baseline"), Space("less", repair)])
     left = np.linalg.svd(repair.components_)[2][3:]  # what is left of the space
     log = np.log10(counts)

@@ -21,7 +21,7 @@ from limbeck.errors import UsageError
 from limbeck.repairs import AllButTheTop, Center, ClusterRemoval, Standardize
 from limbeck.repairs.methods import METHODS
 
-CLUSTER = "cluster:clusters=27,components=12"
+CLUSTER = "cluster:n_clusters=27,n_components=12"
 
 
 @pytest.fixture
@@ -29,13 +29,15 @@ def x():
     return np.random.default_rng(0).standard_normal((400, 16)) + 3
 
 
-@pytest.mark.parametrize("text", ["cluster:clusters=27,components=12", "standardize+cluster:init=k-means++", "center"])
+@pytest.mark.parametrize(
+    "text", ["cluster:n_clusters=27,n_components=12", "standardize+cluster:init=k-means++", "center"]
+)
 def test_a_method_reads_as_it_is_written(text):
     assert str(Method(text)) == text
 
 
 @pytest.mark.parametrize(
-    "text", ["clusters:components=3", "cluster:1,2", "center:1", "all-but-the-top:components=-1", ""]
+    "text", ["clusters:components=3", "cluster:1,2", "center:1", "all-but-the-top:n_components=-1", ""]
 )
 def test_wrong_methods_are_refused(text):
     with pytest.raises(UsageError, match="method"):
@@ -43,18 +45,18 @@ def test_wrong_methods_are_refused(text):
 
 
 def test_numbers_reach_the_repair():
-    made = Method("cluster:clusters=7,components=3").make(seed=4)
+    made = Method("cluster:n_clusters=7,n_components=3").make(seed=4)
     assert isinstance(made, ClusterRemoval)
-    assert (made.clusters, made.components, made.seed) == (7, 3, 4)
-    assert Method("cluster:seed=2").make(seed=4).seed == 2
+    assert (made.n_clusters, made.n_components, made.random_state) == (7, 3, 4)
+    assert Method("cluster:random_state=2").make(seed=4).random_state == 2
 
 
 @pytest.mark.parametrize(
     ("family", "told"),
     [
-        ("bert", ["all-but-the-top:components=15", "cluster:clusters=27,components=12"]),
-        ("roberta", ["all-but-the-top:components=25", "cluster:clusters=27,components=12"]),
-        ("gpt2", ["all-but-the-top:components=30", "cluster:clusters=10,components=30"]),
+        ("bert", ["all-but-the-top:n_components=15", "cluster:n_clusters=27,n_components=12"]),
+        ("roberta", ["all-but-the-top:n_components=25", "cluster:n_clusters=27,n_components=12"]),
+        ("gpt2", ["all-but-the-top:n_components=30", "cluster:n_clusters=10,n_components=30"]),
     ],
 )
 def test_the_papers_numbers(family, told):
@@ -86,15 +88,15 @@ def test_spaces_are_what_their_repairs_do(x):
     assert spaces[0](x) is x
     np.testing.assert_allclose(spaces[1](x), AllButTheTop(2).fit_transform(x))
     np.testing.assert_allclose(spaces[2](x), ClusterRemoval(3, 1).fit_transform(x))
-    told = {"space": "global", "repair": "AllButTheTop(components=2)", "fitted_on": 400, "instead_of": ""}
+    told = {"space": "global", "repair": "AllButTheTop(n_components=2)", "fitted_on": 400, "instead_of": ""}
     assert spaces[1].row() == told
 
 
 def test_what_was_taken_instead_of_the_papers(x):
     """400 rows of 16 dimensions: 2 components at most, in which 27 clusters have rows enough."""
     rows = [space.row() for space in fit_spaces(x)]
-    assert [row["instead_of"] for row in rows] == ["", "all-but-the-top:components=15", CLUSTER]
-    assert rows[2]["repair"].startswith("ClusterRemoval(clusters=27, components=2")
+    assert [row["instead_of"] for row in rows] == ["", "all-but-the-top:n_components=15", CLUSTER]
+    assert rows[2]["repair"].startswith("ClusterRemoval(n_clusters=27, n_components=2")
     wide = np.random.default_rng(0).standard_normal((1500, 128))
     assert [space.instead_of for space in fit_spaces(wide)] == ["", "", ""]
     assert [space.instead_of for space in fit_spaces(wide[:600])] == ["", "", CLUSTER]
@@ -117,16 +119,16 @@ def test_a_repair_of_ones_own_is_a_method(x, monkeypatch):
 
 
 def test_a_chain(x):
-    (_, space) = fit_spaces(x, methods=[Method("standardize+cluster:clusters=3,components=1,iterations=2")], seed=5)
+    (_, space) = fit_spaces(x, methods=[Method("standardize+cluster:n_clusters=3,n_components=1,iterations=2")], seed=5)
     assert space.name == "standardize+cluster"
-    chain = make_pipeline(Standardize(), ClusterRemoval(3, 1, iterations=2, seed=5))
+    chain = make_pipeline(Standardize(), ClusterRemoval(3, 1, iterations=2, random_state=5))
     np.testing.assert_allclose(space(x), chain.fit(x).transform(x))
-    assert space.row()["repair"] == "Standardize() → ClusterRemoval(clusters=3, components=1, iterations=2)"
+    assert space.row()["repair"] == "Standardize() → ClusterRemoval(n_clusters=3, n_components=1, iterations=2)"
 
 
 def test_two_of_a_kind_have_names_of_their_own(x):
-    spaces = fit_spaces(x, methods=[Method("cluster:clusters=3"), Method("cluster:clusters=2"), Method("center")])
-    assert [space.name for space in spaces] == ["baseline", "cluster:clusters=3", "cluster:clusters=2", "center"]
+    spaces = fit_spaces(x, methods=[Method("cluster:n_clusters=3"), Method("cluster:n_clusters=2"), Method("center")])
+    assert [space.name for space in spaces] == ["baseline", "cluster:n_clusters=3", "cluster:n_clusters=2", "center"]
     with pytest.raises(UsageError, match="once"):
         fit_spaces(x, methods=[Method("center"), Method("center")])
 

@@ -138,7 +138,7 @@ def test_shares_over_all_pairs(metric):
 def test_a_planted_structure_is_found_and_removed():
     x, group = made(strength=8.0)
     tokens = np.array([".", "the"])[group % 2]
-    spaces = fit_spaces(x, methods=[Method("all-but-the-top:components=4")])
+    spaces = fit_spaces(x, methods=[Method("all-but-the-top:n_components=4")])
     found = structure(x, group, tokens, spaces=spaces)
     assert [(one.token, one.space, one.groups) for one in found] == [
         (".", "baseline", 15), ("the", "baseline", 15), (".", "global", 15), ("the", "global", 15),
@@ -155,7 +155,7 @@ def test_a_planted_structure_is_found_and_removed():
 def test_without_a_structure_nothing_is_claimed():
     """The twin: noise has no structure to lose; and a structure that stays is no claim held."""
     x, group = made(strength=0.0)
-    spaces = fit_spaces(x, methods=[Method("all-but-the-top:components=4")])
+    spaces = fit_spaces(x, methods=[Method("all-but-the-top:n_components=4")])
     noise = structure(x, group, ["."] * len(x), spaces=spaces)
     assert noise[0].low <= noise[0].chance <= noise[0].high
     assert structure_claims(noise)[0].verdict == "too close to call"
@@ -163,7 +163,7 @@ def test_without_a_structure_nothing_is_claimed():
     spaces = [Space("baseline"), Space("same")]
     (claim,) = structure_claims(structure(x, group, ["."] * len(x), spaces=spaces))
     assert claim.verdict != "held"
-    grown = [Space("baseline", Method("all-but-the-top:components=4").make().fit(x)), Space("worse")]
+    grown = [Space("baseline", Method("all-but-the-top:n_components=4").make().fit(x)), Space("worse")]
     (claim,) = structure_claims(structure(x, group, ["."] * len(x), spaces=grown))
     assert claim.verdict == "not held"
 

@@ -163,7 +163,7 @@ def test_pairs_that_are_not_there():
 
 def test_a_planted_tense_dominates_until_it_is_removed():
     x, verbs, tenses, senses = made(tense_size=8, sense_size=4)
-    found = tense(x, verbs, tenses, senses, spaces=fit_spaces(x, methods=[Method("all-but-the-top:components=1")]))
+    found = tense(x, verbs, tenses, senses, spaces=fit_spaces(x, methods=[Method("all-but-the-top:n_components=1")]))
     assert [(one.space, one.metric) for one in found] == list(
         itertools.product(("baseline", "global"), ("euclidean", "cosine"))
     )
@@ -207,7 +207,7 @@ def test_a_verb_that_lacks_a_kind_is_left_out():
 
 def test_without_senses_only_tenses_are_told_apart():
     x, verbs, tenses, _ = made(tense_size=8, sense_size=0)
-    found = tense(x, verbs, tenses, spaces=fit_spaces(x, methods=[Method("all-but-the-top:components=1")]))
+    found = tense(x, verbs, tenses, spaces=fit_spaces(x, methods=[Method("all-but-the-top:n_components=1")]))
     assert found[0].values["DT"][0] > found[0].values["ST"][0]
     assert math.isnan(found[0].values["ST-SM"][0])
     verdicts = {claim.id: claim.verdict for claim in tense_claims(found) if claim.about == "euclidean"}

@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 VERB = ("rose", "fell")
-QUICK = ["--method", "center", "all-but-the-top:components=2"]
+QUICK = ["--method", "center", "all-but-the-top:n_components=2"]
 #: analysis -> what it needs
 ASKED = {
     "structure": ["--data", "bank.conllu", "--groups", "4", "--group-size", "3", "--neighbors", "2"],
@@ -205,19 +205,19 @@ def test_two_clusters(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot be shown: clusters do not share their dominant directions: 3 clusters" in said
     assert "points from one half" in said
     # 100 rows, 2 components of 16 dimensions: 12 clusters have 8 rows each
-    assert "ClusterRemoval(clusters=12, components=2" in said
-    assert "less than the paper's cluster:clusters=27,components=12: vectors or dimensions are few" in said
+    assert "ClusterRemoval(n_clusters=12, n_components=2" in said
+    assert "less than the paper's cluster:n_clusters=27,n_components=12: vectors or dimensions are few" in said
 
 
 def test_methods_as_evaluate_has_them(folder: Path) -> None:
-    named = ["--method", "cluster:clusters=4,components=1,iterations=3", "--method", "standardize+all-but-the-top"]
+    named = ["--method", "cluster:n_clusters=4,n_components=1,iterations=3", "--method", "standardize+all-but-the-top"]
     asked = ["analyze", "clusters", "--model", "vectors.txt", *ASKED["clusters"], "--seed", "3"]
     assert main([*asked, *named, "--out", "run"]) == 0
     told = {row["space"]: row["repair"] for row in table(folder / "run" / "spaces.csv")}
     assert told == {
         "baseline": "none",
-        "cluster": "ClusterRemoval(clusters=4, components=1, iterations=3)",
-        "standardize+all-but-the-top": "Standardize() → AllButTheTop(components=1)",
+        "cluster": "ClusterRemoval(n_clusters=4, n_components=1, iterations=3)",
+        "standardize+all-but-the-top": "Standardize() → AllButTheTop(n_components=1)",
     }
 
 
@@ -280,7 +280,7 @@ def test_python_writes_what_the_command_line_writes_and_reads_it_again(folder: P
     models = ["vectors.txt", "other.txt"]
     assert main(command(what, "--no-figures", model=tuple(models), out="typed")) == 0
     name = "structure" if what == "pairs" else what
-    methods = ["center", "all-but-the-top:components=2"]
+    methods = ["center", "all-but-the-top:n_components=2"]
     found = lb.analyze(name, models, **KEYWORDS[what], method=methods, out="python", figures=False)
     written = [sorted(path.name for path in (folder / one).iterdir()) for one in ("typed", "python")]
     assert written[0] == written[1]
@@ -363,7 +363,7 @@ def test_cached_vectors_are_as_they_were_made(folder: Path) -> None:
         (
             ["analyze", "clusters", "--model", "vectors.txt", "--method", "cluster:3"],
             2,
-            "must be like cluster:clusters=27",
+            "must be like cluster:n_clusters=27",
         ),
         (["analyze", "clusters", "--model", "vectors.txt", "--method", "centre+whiten"], 2, "--method must be one of"),
         (["analyze", "clusters", "--model", "vectors.txt", "--method", "cluster:3,components=2"], 2, "--method must"),

@@ -239,7 +239,7 @@ def test_bash_completes(folder: Path) -> None:
     assert in_bash("limbeck measure --model mini", folder) == [*MINIATURES, "miniatures"]
     assert in_bash("limbeck measure --model=mini-b", folder) == ["mini-bert"]
     assert in_bash("limbeck evaluate --tasks sts,simlex", folder) == ["sts,simlex-999"]
-    assert in_bash("limbeck repair --method cluster:seed=1 --existing f", folder) == ["fail"]
+    assert in_bash("limbeck repair --method cluster:random_state=1 --existing f", folder) == ["fail"]
     assert set(in_bash("limbeck measure --corpus ", folder)) == {"sample", "miniatures", "text of mine.txt"}
 
 

@@ -398,11 +398,11 @@ def test_wrong_usage(run: Run, data: Path, arguments: list[str], status: int, co
 @pytest.mark.parametrize(
     ("arguments", "status", "line"),
     [
-        (["--transductive", "--method", "cluster:3"], 2, "must be like cluster:clusters=27"),
+        (["--transductive", "--method", "cluster:3"], 2, "must be like cluster:n_clusters=27"),
         (["--transductive", "--method", "cluster:k=3"], 2, "a parameter of cluster must be one of"),
-        (["--transductive", "--method", "cluster:clusters=abc"], 2,
-         "--method cluster:clusters=abc: clusters must be a whole number of at least 1; got 'abc'"),
-        (["--transductive", "--method", "center+all-but-the-top:components=-1"], 2, "components must be"),
+        (["--transductive", "--method", "cluster:n_clusters=abc"], 2,
+         "--method cluster:n_clusters=abc: n_clusters must be a whole number of at least 1; got 'abc'"),
+        (["--transductive", "--method", "center+all-but-the-top:n_components=-1"], 2, "n_components must be"),
         (["--transductive", "--method", "center:x=1"], 2, "center takes no parameters; got 'x=1'"),
         (["--tasks", "sts12"], 1, r"the task sts12 needs the file STS12/STS\.input\.MSRpar\.txt, got none"),
     ],
@@ -464,14 +464,16 @@ def test_methods_add_up() -> None:
 
 
 def test_transductive_repairs() -> None:
-    named = "cluster:clusters=3,init=random"
+    named = "cluster:n_clusters=3,init=random"
     made = unfitted_repairs([named], 7)[named]
     assert isinstance(made, lb.repairs.ClusterRemoval)
-    assert made.get_params() == {"clusters": 3, "components": 12, "init": "random", "iterations": 10, "seed": 7}
-    named = "center+all-but-the-top:components=2"
+    assert made.get_params() == {
+        "n_clusters": 3, "n_components": 12, "init": "random", "iterations": 10, "random_state": 7,
+    }  # fmt: skip
+    named = "center+all-but-the-top:n_components=2"
     chain = unfitted_repairs([named], 0)[named]
     assert [type(step).__name__ for _, step in chain.steps] == ["Center", "AllButTheTop"]
-    assert chain.steps[1][1].components == 2
+    assert chain.steps[1][1].n_components == 2
 
 
 def test_labels(tmp_path: Path) -> None:
@@ -572,7 +574,7 @@ def test_a_set_counts_once_in_a_mean() -> None:
 
 def test_coverage_counts_what_a_repair_left_nothing_of(run: Run, data: Path, tmp_path: Path) -> None:
     """Words in as many clusters as words: each is its cluster's mean, and nothing is left of it."""
-    given = ("mini-bert", "--tasks", "rg-65", "--data", data, "--transductive", "--method", "cluster:clusters=10")
+    given = ("mini-bert", "--tasks", "rg-65", "--data", data, "--transductive", "--method", "cluster:n_clusters=10")
     status, _, told = run(*given, "--draws", 10, "--quiet", "--out", tmp_path / "out")
     assert status == 0, told
     scores = read_csv(tmp_path / "out" / "scores.csv")

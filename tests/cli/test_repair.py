@@ -17,7 +17,7 @@ from limbeck.cli import main
 from limbeck.tables import read_csv
 
 Run = Callable[..., tuple[int, str, str]]
-CLUSTERED = ("--method", "cluster:clusters=3,components=1", "--local-points", 50, "--min-contexts", 3)
+CLUSTERED = ("--method", "cluster:n_clusters=3,n_components=1", "--local-points", 50, "--min-contexts", 3)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_resume(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
     status, _, err = run(*command, "--seed", 1, "--out", tmp_path / "r", "--existing", "resume")
     assert status == 1
     assert "is resumed with the same" in err
-    other = ("--method", "cluster:clusters=3,components=2")  # the last is heeded
+    other = ("--method", "cluster:n_clusters=3,n_components=2")  # the last is heeded
     status, _, err = run(*command, *other, "--out", tmp_path / "r", "--existing", "resume")
     assert status == 1
     assert "settings is another" in err
@@ -146,11 +146,11 @@ def test_resume(run: Run, model: Path, text: Path, tmp_path: Path) -> None:
     ("options", "status", "told"),
     [
         (("--method", "centre"), 2, "--method must be one of"),
-        (("--method", "center:components=3"), 2, "--method center takes no parameters; got 'components=3'"),
+        (("--method", "center:n_components=3"), 2, "--method center takes no parameters; got 'n_components=3'"),
         (("--method", "all-but-the-top:projection=none"), 2, "projection must be one of centered, uncentered"),
         (("--method", "cluster:init=kmeans++"), 2, "did you mean 'k-means++'"),
-        (("--method", "cluster:clusters=0"), 2, "whole number of at least 1"),
-        (("--method", "cluster:cluster=5"), 2, "did you mean 'clusters'"),
+        (("--method", "cluster:n_clusters=0"), 2, "whole number of at least 1"),
+        (("--method", "cluster:cluster=5"), 2, "did you mean 'n_clusters'"),
         (("--method", "center", "whiten"), 2, "whiten"),
         (("--method", "center", "--weights", "frequency"), 2, "for a table of vectors without a text"),
         (("--method", "center", "--counts", "nowhere"), 1, "nowhere: a file of words and their counts is needed"),

@@ -88,7 +88,8 @@ def test_a_repair_comes_before_the_mean(by_hand, bert):
     rng = np.random.default_rng(0)
     # the whole space turned inside out row by row: after the mean it would give something else
     fitted = {
-        layer: lb.repairs.ClusterRemoval(3, 2, seed=1).fit(rng.normal(size=(200, 128)) + 0.3) for layer in bert.layers
+        layer: lb.repairs.ClusterRemoval(3, 2, random_state=1).fit(rng.normal(size=(200, 128)) + 0.3)
+        for layer in bert.layers
     }
     plain, *_ = sweep(PAIRS, ModelTarget(bert), repairs={"": None, "cut": fitted}, settings=QUICK)
     assert plain.target == "mini-bert layer 0"
@@ -104,15 +105,17 @@ def test_a_repair_comes_before_the_mean(by_hand, bert):
 
 def test_transductive_is_a_fit_on_all_sentences_of_all_pairs(bert):
     """Both sides of all pairs, a text as often as it occurs ("A dog barks." three times), as the paper's code does."""
-    (score,) = sweep(PAIRS, _one(bert), repairs={"own": lb.repairs.ClusterRemoval(2, 3, seed=3)}, settings=QUICK)
+    (score,) = sweep(
+        PAIRS, _one(bert), repairs={"own": lb.repairs.ClusterRemoval(2, 3, random_state=3)}, settings=QUICK
+    )
     listed = [*FIRST, *SECOND]
     rows = _one(bert).rows(listed)
     assert len(rows.texts) > len(_one(bert).rows(list(dict.fromkeys(listed))).texts)
     x = rows.vectors[0].double()
-    means = rows.means(lb.repairs.ClusterRemoval(2, 3, seed=3).fit_transform(x)).numpy()
+    means = rows.means(lb.repairs.ClusterRemoval(2, 3, random_state=3).fit_transform(x)).numpy()
     expected = [cosine(means[i], means[i + len(FIRST)]) for i in range(len(FIRST))]
     np.testing.assert_allclose(score.similarity, expected, atol=1e-4)
-    once = rows.means(lb.repairs.ClusterRemoval(2, 3, seed=3).fit(x[: len(x) // 2]).transform(x)).numpy()
+    once = rows.means(lb.repairs.ClusterRemoval(2, 3, random_state=3).fit(x[: len(x) // 2]).transform(x)).numpy()
     assert not np.allclose(score.similarity, [cosine(once[i], once[i + 8]) for i in range(8)], atol=1e-4)
 
 

@@ -46,9 +46,9 @@ def test_nested_components_are_those_of_separate_fits():
     x = rows.vectors[0].double()
     weights = np.arange(1, len(x) + 1) % 3 + 1.0
     counts = (0, 1, 4, 11, 12)
-    fitted = fitted_on(lb.repairs.ClusterRemoval(4, 12, seed=2), x, weights)
+    fitted = fitted_on(lb.repairs.ClusterRemoval(4, 12, random_state=2), x, weights)
     for count, means in zip(counts, nested_means(fitted, rows, x, counts), strict=True):
-        alone = fitted_on(lb.repairs.ClusterRemoval(4, count, seed=2), x, weights)
+        alone = fitted_on(lb.repairs.ClusterRemoval(4, count, random_state=2), x, weights)
         np.testing.assert_allclose(means, rows.means(alone.transform(x)).numpy(), atol=1e-9)
     assert not means.any(), "of twelve dimensions without twelve components nothing is left"
 
@@ -61,7 +61,9 @@ def test_every_score_is_that_of_a_sweep():
     for row, k in enumerate(tuned.clusters):
         for column, count in enumerate(tuned.components):
             for place, seed in enumerate(tuned.seeds):
-                repair = lb.repairs.AllButTheTop(count) if k == 1 else lb.repairs.ClusterRemoval(k, count, seed=seed)
+                repair = (
+                    lb.repairs.AllButTheTop(count) if k == 1 else lb.repairs.ClusterRemoval(k, count, random_state=seed)
+                )
                 (score,) = sweep(PAIRS, TARGET, repairs={"": repair}, settings=EvaluationSettings(draws=5))
                 assert tuned.scores[row, column, place] == pytest.approx(score.value, abs=2e-3)
 
@@ -94,7 +96,7 @@ def test_the_best_and_the_table():
     assert tuned.best(clustered=True) == (9, 2)
     assert tuned.best(clustered=False) == (1, 3)
     assert list(tuned.best_repairs()) == ["global 3", "cluster 9/2"]
-    assert tuned.best_repairs(seed=7)["cluster 9/2"].get_params()["seed"] == 7
+    assert tuned.best_repairs(seed=7)["cluster 9/2"].get_params()["random_state"] == 7
     table = tuned.table()
     assert len(table["value"]) == 6
     at = table["clusters"].index(9)
@@ -142,7 +144,7 @@ def test_enhancement():
         scores, isotropies = [], []
         for seed in (0, 1, 2):
             if isinstance(repair, lb.repairs.ClusterRemoval):
-                y = lb.repairs.ClusterRemoval(3, 2, seed=seed).fit_transform(x)
+                y = lb.repairs.ClusterRemoval(3, 2, random_state=seed).fit_transform(x)
             elif repair is inductive:
                 y = inductive.transform(x)
             else:

@@ -57,7 +57,7 @@ def test_as_scipy_clusters(init: str) -> None:
 
 def test_the_clusters_are_those_of_the_repair() -> None:
     x = made()
-    repaired = ClusterRemoval(5, 0, seed=2).fit_transform(x)
+    repaired = ClusterRemoval(5, 0, random_state=2).fit_transform(x)
     assert local_isotropy(x, clusters=5, seeds=1, seed=2).value == pytest.approx(isotropy(repaired), rel=1e-9)
 
 

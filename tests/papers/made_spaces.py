@@ -26,7 +26,7 @@ def made_model(family: str = "BERT", **parts: dict[str, list[Row]] | None) -> Sp
         "settings": {
             "preset": "corrected",
             "tuned": True,
-            "methods": ["all-but-the-top:components=15", "cluster:clusters=27,components=12"],
+            "methods": ["all-but-the-top:n_components=15", "cluster:n_clusters=27,n_components=12"],
             "caps": {"pairs": None, "seeds": 5, "train": 100, "starts": 2},
         },
     }

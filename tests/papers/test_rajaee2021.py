@@ -330,7 +330,7 @@ def test_removed_components_are_those_of_separate_repairs() -> None:
     for count, (_, one) in zip((0, 1, 3), removed(rows, 1, (0, 1, 3), seed=0), strict=True):
         assert one == pytest.approx(log10_isotropy_one_sign(AllButTheTop(count).fit(x).transform(x)).value, abs=1e-6)
     for count, (_, one) in zip((1, 4), removed(rows, 5, (1, 4), seed=3), strict=True):
-        alone = ClusterRemoval(5, count, seed=3).fit(x).transform(x)
+        alone = ClusterRemoval(5, count, random_state=3).fit(x).transform(x)
         assert one == pytest.approx(log10_isotropy_one_sign(alone).value, abs=1e-6)
 
 
@@ -438,7 +438,7 @@ def test_presets_decide_what_repairs_are_fitted_on(preset: str, transductive: bo
     measuring.methods = tuned_methods({"global": [1, 7], "cluster": [10, 3]})
     assert measuring.settings().transductive is transductive
     written = [str(method) for method in measuring.settings().methods]
-    assert written == ["all-but-the-top:components=7", "cluster:clusters=10,components=3"]
+    assert written == ["all-but-the-top:n_components=7", "cluster:n_clusters=10,n_components=3"]
 
 
 def test_some_pairs_keep_their_scores_and_order() -> None:

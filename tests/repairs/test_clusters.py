@@ -106,11 +106,11 @@ def test_one_cluster_is_all_but_the_top() -> None:
 
 
 def test_seeds_and_starts() -> None:
-    same = [ClusterRemoval(6, 2, seed=1).fit(X).transform(NEW) for _ in range(2)]
+    same = [ClusterRemoval(6, 2, random_state=1).fit(X).transform(NEW) for _ in range(2)]
     assert_array_equal(*same)
-    assert np.abs(same[0] - ClusterRemoval(6, 2, seed=2).fit(X).transform(NEW)).max() > 1e-3
+    assert np.abs(same[0] - ClusterRemoval(6, 2, random_state=2).fit(X).transform(NEW)).max() > 1e-3
     shuffled = X[np.random.default_rng(0).permutation(len(X))]
-    assert_allclose(ClusterRemoval(6, 2, seed=1).fit(shuffled).transform(NEW), same[0], atol=1e-8)
+    assert_allclose(ClusterRemoval(6, 2, random_state=1).fit(shuffled).transform(NEW), same[0], atol=1e-8)
     assert ClusterRemoval(6, 2, init="random").fit(X).centers_.shape == (6, 12)
 
 
@@ -237,13 +237,13 @@ def test_centers_of_a_hash_chosen_sample_serve_a_stream() -> None:
 @pytest.mark.parametrize(
     ("params", "code"),
     [
-        ({"clusters": 0}, "out_of_range"),
-        ({"components": -1}, "out_of_range"),
-        ({"components": 1.5}, "out_of_range"),
+        ({"n_clusters": 0}, "out_of_range"),
+        ({"n_components": -1}, "out_of_range"),
+        ({"n_components": 1.5}, "out_of_range"),
         ({"iterations": 0}, "out_of_range"),
         ({"init": "kmeans++"}, "unknown_choice"),
         ({"init": INIT}, "wrong_shape"),
-        ({"clusters": 1, "init": np.full((1, 12), np.nan)}, "not_finite"),
+        ({"n_clusters": 1, "init": np.full((1, 12), np.nan)}, "not_finite"),
     ],
 )
 def test_wrong_parameters_are_named(params: dict, code: str) -> None:

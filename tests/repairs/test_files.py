@@ -28,7 +28,7 @@ ALL = [
     Whitening(),
     AllButTheTop(2, projection="uncentered"),
     AllButTheTop(0),
-    ClusterRemoval(np.int64(3), 2, seed=4),
+    ClusterRemoval(np.int64(3), 2, random_state=4),
     ClusterRemoval(2, 1, init=X[:2]),
     ClusterRemoval(2, 1, init=torch.from_numpy(X[:2])),
     ClusterRemoval(1, 1, init=X[:1].tolist()),
@@ -59,13 +59,13 @@ def test_what_the_file_says(tmp_path: Path) -> None:
         about = json.loads(file.metadata()["limbeck_repair"])
         assert sorted(file.keys()) == ["0.components_", "0.mean_", "0.variances_"]
     assert about == {
-        "format": 1,
+        "format": 2,
         "chain": False,
         "steps": [
             {
                 "name": "allbutthetop",
                 "class": "AllButTheTop",
-                "params": {"components": 2, "projection": "centered"},
+                "params": {"n_components": 2, "projection": "centered"},
                 "features": 5,
                 "feature_names": None,
             }
@@ -113,7 +113,7 @@ def rewrite(path: Path, change: Any) -> None:
 
 
 BREAKS: dict[str, tuple[Any, str]] = {
-    "format": (lambda a, t: t.update(format=2), "other_format"),
+    "format": (lambda a, t: t.update(format=3), "other_format"),
     "class": (lambda a, t: t["steps"][0].update({"class": "Centre"}), "unknown_choice"),
     "steps": (lambda a, t: t.update(steps=[]), "damaged"),
     "lost array": (lambda a, t: a.pop("0.mean_"), "damaged"),

@@ -111,7 +111,7 @@ def test_clusters_of_a_sample_and_all_vectors(source: Counted, vectors: np.ndarr
     plan = survey(source, choice=Choice())
     points = run_pass(source, [Points(layers=3, dim=DIM, capacity=60)], plan=plan).accumulators[0]
     assert isinstance(points, Points)
-    repair = ClusterRemoval(4, 2, seed=3)
+    repair = ClusterRemoval(4, 2, random_state=3)
     Counted.passes = 0
     found = fit_source(source, repair, plan=plan, sample=60)
     assert source.passes == 2 == count_passes(repair, layers=3, dim=DIM, units=plan.units, sample=60, seen=False)
@@ -206,20 +206,20 @@ def test_matrix_with_weights() -> None:
 
 def test_every_method_by_its_name() -> None:
     assert [type(parse_repair(name)) for name in METHODS] == list(METHODS.values())
-    chain = parse_repair("cluster:clusters=3,components=1,init=k-means+++center+center", seed=5)
+    chain = parse_repair("cluster:n_clusters=3,n_components=1,init=k-means+++center+center", seed=5)
     assert name_of(chain) == "cluster + center + center"
-    assert chain.steps[0][1].get_params() == ClusterRemoval(3, 1, seed=5).get_params()
+    assert chain.steps[0][1].get_params() == ClusterRemoval(3, 1, random_state=5).get_params()
     x = np.random.default_rng(0).normal(size=(30, 3))
     assert np.isfinite(chain.fit_transform(x)).all()
     with raises(UsageError, code="unknown_choice", says="'center'"):
         parse_repair("centre")
-    with raises(UsageError, code="unknown_parameter", parameter="repair", says="'clusters=3'"):
-        parse_repair("center+whiten:clusters=3", option="--method")
+    with raises(UsageError, code="unknown_parameter", parameter="repair", says="'n_clusters=3'"):
+        parse_repair("center+whiten:n_clusters=3", option="--method")
     with raises(UsageError, code="unknown_choice", parameter="method"):
         parse_repair("", option="--method")
 
 
 def test_each_method_of_a_chain_has_its_own_parameters() -> None:
-    chain = parse_repair("all-but-the-top:components=2+cluster:components=1,seed=3", seed=5)
+    chain = parse_repair("all-but-the-top:n_components=2+cluster:n_components=1,random_state=3", seed=5)
     first, second = (step for _, step in chain.steps)
-    assert (first.components, second.components, second.clusters, second.seed) == (2, 1, 27, 3)
+    assert (first.n_components, second.n_components, second.n_clusters, second.random_state) == (2, 1, 27, 3)

@@ -32,8 +32,8 @@ KINDS = [
 ]
 SOME = np.random.default_rng(8).normal(size=(3, 6))
 SETTINGS: dict[str, list[dict[str, Any]]] = {  # beside the defaults
-    "AllButTheTop": [{"components": 2}, {"components": 2, "projection": "uncentered"}, {"components": 0}],
-    "ClusterRemoval": [{"clusters": 3, "components": 2}, {"clusters": 3, "components": 2, "init": SOME}],
+    "AllButTheTop": [{"n_components": 2}, {"n_components": 2, "projection": "uncentered"}, {"n_components": 0}],
+    "ClusterRemoval": [{"n_clusters": 3, "n_components": 2}, {"n_clusters": 3, "n_components": 2, "init": SOME}],
 }
 CASES = [(kind, params) for kind in KINDS for params in [{}, *SETTINGS.get(kind.__name__, [])]]
 X = np.random.default_rng(0).normal(size=(50, 6)) + 1.0
@@ -63,7 +63,7 @@ def test_our_laws(kind: type[Repair], params: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_of_a_fit_by_batches_does_not_grow(kind: type[Repair]) -> None:
     """What is held after many batches is what is held after a few."""
-    repair = kind(clusters=3, init=SOME) if kind is ClusterRemoval else kind()
+    repair = kind(n_clusters=3, init=SOME) if kind is ClusterRemoval else kind()
 
     def held(value: Any) -> int:
         if isinstance(value, torch.Tensor):
@@ -87,7 +87,7 @@ def test_chains_are_clones_and_names_are_kept() -> None:
     assert_allclose(repaired, by_hand, atol=1e-12)
     assert_allclose(clone(chain).fit(X).transform(X), repaired, atol=1e-12)
     assert list(chain.get_feature_names_out([f"d{i}" for i in range(6)])) == [f"d{i}" for i in range(6)]
-    assert chain[1].get_params() == {"components": 2, "projection": "centered"}
+    assert chain[1].get_params() == {"n_components": 2, "projection": "centered"}
     modules = repairs.as_torch(chain)
     assert_allclose(modules(torch.from_numpy(X)), repaired, atol=1e-12)
 
@@ -214,7 +214,7 @@ def test_wrong_use_is_told() -> None:
         Center().fit(X).transform(torch.ones(2, 3))
     with raises(UsageError, code="unknown_choice", parameter="projection", says="'centered'"):
         AllButTheTop(projection="centred").fit(X)
-    with raises(LimbeckError, code="out_of_range", parameter="components"):
+    with raises(LimbeckError, code="out_of_range", parameter="n_components"):
         AllButTheTop(True).fit(X)
 
 

@@ -79,7 +79,7 @@ def test_it_tells_of_the_repair(repairs: dict[str, Any]) -> None:
     assert RepairedSource(source(), repairs).fingerprint == repaired.fingerprint
     told: Any = repaired.describe()
     assert told["encoder"] == "own"
-    assert told["repairs"]["high"]["steps"][0]["params"]["clusters"] == 4
+    assert told["repairs"]["high"]["steps"][0]["params"]["n_clusters"] == 4
     assert repaired.corpus is repaired.source.corpus  # type: ignore[attr-defined]
 
 

@@ -42,7 +42,7 @@ def seen() -> Any:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "run"
-    lb.repair(OwnEncoder(), MADE, method="standardize+all-but-the-top:components=2", out=out, **SETTINGS)
+    lb.repair(OwnEncoder(), MADE, method="standardize+all-but-the-top:n_components=2", out=out, **SETTINGS)
     return out
 
 
@@ -177,7 +177,7 @@ def test_run_json(folder: Path, seen: Any) -> None:
     assert told["method"] == "standardize + all-but-the-top"
     assert [step["class"] for step in told["steps"]] == ["Standardize", "AllButTheTop"]
     assert told["fitted_on"] == len(seen)
-    assert told["settings"]["method"] == "standardize+all-but-the-top:components=2"
+    assert told["settings"]["method"] == "standardize+all-but-the-top:n_components=2"
     assert set(told["repairs"]) == set(LAYERS)
 
 
@@ -188,7 +188,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     """Stopped in the pass over repaired vectors: neither the first pass nor the fit is done again."""
 
     def go(encoder: OwnEncoder, out: str = "run", components: int = 2, **options: Any) -> None:
-        method = f"standardize+all-but-the-top:components={components}"
+        method = f"standardize+all-but-the-top:n_components={components}"
         lb.repair(encoder, MADE, method=method, out=tmp_path / out, local_points=20, **SETTINGS, **options)
 
     def stop(batches: int) -> None:
@@ -391,7 +391,7 @@ def test_a_repair_that_leaves_nothing_is_told() -> None:
     """Twenty points have nineteen directions: all of them removed, what is left looks isotropic."""
     few = np.random.default_rng(0).normal(size=(20, 48)).astype(np.float32) + 1
     with pytest.warns(RuntimeWarning, match="nothing but rounding of layer vectors"):
-        lb.repair(vectors=few, method="all-but-the-top:components=30", local_points=0)
+        lb.repair(vectors=few, method="all-but-the-top:n_components=30", local_points=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lb.repair(vectors=few, method="all-but-the-top:components=3", local_points=0)
+        lb.repair(vectors=few, method="all-but-the-top:n_components=3", local_points=0)

@@ -109,7 +109,7 @@ def test_words_are_asked_for_where_they_are_needed(tmp_path, x, capsys):
 def test_a_repaired_array_is_written(tmp_path, x, dtype, layers):
     array = np.stack([x, 2 * x]).astype(dtype) if layers else x.astype(dtype)
     np.save(tmp_path / "e.npy", array)
-    method = "all-but-the-top:components=1"
+    method = "all-but-the-top:n_components=1"
     found = lb.repair(vectors=tmp_path / "e.npy", method=method, out=tmp_path / "out", figures=False)
     made = np.load(tmp_path / "out" / "vectors" / "e.npy")
     assert (made.shape, made.dtype) == (array.shape, array.dtype)

@@ -171,7 +171,7 @@ def _one_space(
     seed: int,
 ) -> ClusterSpace:
     rows = x.astype(np.float64)
-    fitted = ClusterRemoval(k, 1, seed=seed, iterations=20).fit(rows)
+    fitted = ClusterRemoval(k, 1, random_state=seed, iterations=20).fit(rows)
     labels = squares(torch.from_numpy(rows), torch.from_numpy(fitted.centers_)).argmin(1).numpy()
     members = [np.flatnonzero(labels == number) for number in range(len(fitted.centers_))]
     members = sorted((some for some in members if len(some)), key=len, reverse=True)

@@ -29,7 +29,7 @@ CALLED = {"all-but-the-top": "global", "cluster": "cluster"}
 class Method:
     """A repair to be fitted, as `limbeck.repairs.methods.parse_repair` reads it.
 
-    >>> Method("standardize+cluster:clusters=3").kind
+    >>> Method("standardize+cluster:n_clusters=3").kind
     'standardize+cluster'
     """
 
@@ -79,17 +79,17 @@ def describe(repair: Any) -> str:
     """A fitted repair in words, with what it took.
 
     >>> describe(AllButTheTop(2).fit(np.eye(5)))
-    'AllButTheTop(components=2)'
+    'AllButTheTop(n_components=2)'
     """
     if hasattr(repair, "steps"):
         return " → ".join(describe(step) for _, step in repair.steps)
     if isinstance(repair, ClusterRemoval):
         found = repair.removed_
-        few = f", {int(found.min())} in the smallest" if len(found) and found.min() < repair.components else ""
+        few = f", {int(found.min())} in the smallest" if len(found) and found.min() < repair.n_components else ""
         chosen = _chosen(repair, "init", "iterations")
-        return f"ClusterRemoval(clusters={len(repair.centers_)}, components={repair.components}{few}{chosen})"
+        return f"ClusterRemoval(n_clusters={len(repair.centers_)}, n_components={repair.n_components}{few}{chosen})"
     if isinstance(repair, AllButTheTop):
-        return f"AllButTheTop(components={len(repair.components_)}{_chosen(repair, 'projection')})"
+        return f"AllButTheTop(n_components={len(repair.components_)}{_chosen(repair, 'projection')})"
     return repr(repair)
 
 
@@ -104,16 +104,16 @@ def published_methods(family: str, *, dim: int, rows: int) -> tuple[Method, ...]
     """The paper's two repairs for a kind of model, made smaller for a small space: see `limbeck.repairs.published`.
 
     >>> [str(method) for method in published_methods("gpt2", dim=768, rows=20_000)]
-    ['all-but-the-top:components=30', 'cluster:clusters=10,components=30']
+    ['all-but-the-top:n_components=30', 'cluster:n_clusters=10,n_components=30']
     >>> [str(method) for method in published_methods("gpt2", dim=128, rows=400)]
-    ['all-but-the-top:components=16', 'cluster:clusters=6,components=16']
+    ['all-but-the-top:n_components=16', 'cluster:n_clusters=6,n_components=16']
     """
     return methods_of(*published_numbers(family, dim=dim, rows=rows))
 
 
 def methods_of(whole: int, clusters: int, each: int) -> tuple[Method, Method]:
     """The paper's two repairs: components of the whole space; clusters, and components of each."""
-    return Method(f"all-but-the-top:components={whole}"), Method(f"cluster:clusters={clusters},components={each}")
+    return Method(f"all-but-the-top:n_components={whole}"), Method(f"cluster:n_clusters={clusters},n_components={each}")
 
 
 def fit_spaces(

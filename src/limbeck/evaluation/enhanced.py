@@ -123,7 +123,7 @@ def _runs(repair: Any, seeds: int) -> list[Any]:
         return [repair]
     from sklearn.base import clone
 
-    seeded = [name for name in repair.get_params(deep=True) if name == "seed" or name.endswith("__seed")]
+    seeded = [name for name in repair.get_params(deep=True) if name.split("__")[-1] == "random_state"]
     if not seeded:
         return [repair]
     return [clone(repair).set_params(**dict.fromkeys(seeded, seed)) for seed in range(seeds)]

@@ -94,7 +94,7 @@ class Tuning(Tabular):
             found[f"global {components}"] = AllButTheTop(components)
         if set(self.clusters) - {GLOBAL}:
             clusters, components = self.best(clustered=True)
-            found[f"cluster {clusters}/{components}"] = ClusterRemoval(clusters, components, seed=seed)
+            found[f"cluster {clusters}/{components}"] = ClusterRemoval(clusters, components, random_state=seed)
         return found
 
     def table(self) -> dict[str, list[Any]]:
@@ -168,7 +168,7 @@ def tune(
             if k == GLOBAL and column:
                 found[row, :, column] = found[row, :, 0]  # one cluster is the same whatever the seed
                 continue
-            fitted = fitted_on(ClusterRemoval(k, components[-1], seed=seed), x, weights)
+            fitted = fitted_on(ClusterRemoval(k, components[-1], random_state=seed), x, weights)
             for at, means in enumerate(nested_means(fitted, rows, x, components)):
                 found[row, at, column] = score(means)
     return Tuning(

@@ -60,7 +60,7 @@ DEVIATIONS = (
     "paper: one sample occurrence).",
     "Word frequency is counted in the text itself, or in `--count-in`; the paper's Wikipedia counts are not shipped.",
 )
-NUMBER = re.compile(r"(?<==)\d+")  #: of a method's options, as in "cluster:clusters=27,components=12"
+NUMBER = re.compile(r"(?<==)\d+")  #: of a method's options, as in "cluster:n_clusters=27,n_components=12"
 SPACES = {"baseline": "as it is", "global": "global", "cluster": "cluster-based"}
 
 

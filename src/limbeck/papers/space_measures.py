@@ -418,7 +418,7 @@ def removed(x: torch.Tensor, clusters: int, counts: Sequence[int], *, seed: int)
 
     Components are nested, so one fit serves all numbers of them.
     """
-    fitted = ClusterRemoval(clusters, max(counts), seed=seed).fit(x)
+    fitted = ClusterRemoval(clusters, max(counts), random_state=seed).fit(x)
     labels = nearest(x, torch.from_numpy(fitted.centers_))
     left = x.to(torch.float64) - torch.from_numpy(fitted.means_)[labels]
     directions = torch.from_numpy(fitted.components_)  # (clusters, most, d), orthonormal

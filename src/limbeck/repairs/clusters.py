@@ -27,11 +27,11 @@ class ClusterRemoval(Repair):
     clusters come to lie on one another; then the projections on its first principal components are taken away
     (docs/fidelity.md §3.8). With one cluster it is `AllButTheTop`.
 
-    clusters     k; the paper took 27 for BERT and RoBERTa, 10 for GPT-2
-    components   of each cluster; the paper took 12, and 30 for GPT-2
-    init         "k-means++", "random" (rows, as the published code) or the first centers, (k, d)
-    iterations   of Lloyd's algorithm at most, 10 as in the published code; 1 only assigns to the first centers
-    seed         of the first centers
+    n_clusters    k; the paper took 27 for BERT and RoBERTa, 10 for GPT-2
+    n_components  of each cluster; the paper took 12, and 30 for GPT-2
+    init          "k-means++", "random" (rows, as the published code) or the first centers, (k, d)
+    iterations    of Lloyd's algorithm at most, 10 as in the published code; 1 only assigns to the first centers
+    random_state  seed of the first centers
 
     A vector belongs to the nearest of `centers_`, and `means_` and `components_` were made of the vectors that did:
     repairing the vectors of the fit is the published way, and others go to the cluster that they would have been in.
@@ -51,32 +51,32 @@ class ClusterRemoval(Repair):
 
     def __init__(
         self,
-        clusters: int = 27,
-        components: int = 12,
+        n_clusters: int = 27,
+        n_components: int = 12,
         *,
         init: Any = "k-means++",
         iterations: int = 10,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> None:
-        self.clusters = clusters
-        self.components = components
+        self.n_clusters = n_clusters
+        self.n_components = n_components
         self.init = init
         self.iterations = iterations
-        self.seed = seed
+        self.random_state = random_state
 
     def begin(self, dim: int) -> None:
-        check_whole("clusters", self.clusters, least=1)
+        check_whole("n_clusters", self.n_clusters, least=1)
         check_whole("iterations", self.iterations, least=1)
-        check_whole("seed", self.seed, least=0)
-        self._count = min(check_whole("components", self.components, least=0), dim)
+        check_whole("random_state", self.random_state, least=0)
+        self._count = min(check_whole("n_components", self.n_components, least=0), dim)
         self._centers: Any = None  # a tensor (k, d) once there is one
         self._given = not isinstance(self.init, str)
         self._waiting: list[Rows] | None = []  # before there are centers
         if self._given:
             shape = tuple(np.shape(self.init))
-            if shape != (self.clusters, dim):
+            if shape != (self.n_clusters, dim):
                 raise LimbeckError(
-                    f"init must hold {self.clusters} centers of {dim} dimensions; got shape {shape}.",
+                    f"init must hold {self.n_clusters} centers of {dim} dimensions; got shape {shape}.",
                     code="wrong_shape",
                     parameter="init",
                 )
@@ -115,8 +115,8 @@ class ClusterRemoval(Repair):
                     parameter="init",
                 )
             return centers
-        generator = generator_for(self.seed, "clusters")
-        return starting_centers(x, self.clusters, generator, spread=self.init == "k-means++", weights=weights)
+        generator = generator_for(self.random_state, "clusters")
+        return starting_centers(x, self.n_clusters, generator, spread=self.init == "k-means++", weights=weights)
 
     def _hold(self, centers: torch.Tensor) -> None:
         self._centers = centers

@@ -17,10 +17,10 @@ PROJECTIONS = ("centered", "uncentered")
 class AllButTheTop(Summed):
     """x − μ − Σ_j u_j u_jᵀ(x − μ): subtract the mean, and the D first principal components (Mu & Viswanath 2018).
 
-    components   D, ⌈d/100⌉ without it. Biš et al. (2021) took ⌈d/100⌉ for isotropy and 2 for word similarity, Rajaee &
-                 Pilehvar (2021) 15 to 30
-    projection   "centered" projects x − μ (Biš et al., Eq. 11); "uncentered" projects x itself, as in the original.
-                 They differ by the constant vector Σ_j u_j u_jᵀμ (docs/fidelity.md §5.5)
+    n_components  D, ⌈d/100⌉ without it. Biš et al. (2021) took ⌈d/100⌉ for isotropy and 2 for word similarity, Rajaee &
+                  Pilehvar (2021) 15 to 30
+    projection    "centered" projects x − μ (Biš et al., Eq. 11); "uncentered" projects x itself, as in the original.
+                  They differ by the constant vector Σ_j u_j u_jᵀμ (docs/fidelity.md §5.5)
 
     D must be below d, else nothing but rounding would be left. Of fewer directions with variance than D, all are
     removed and no other.
@@ -29,13 +29,13 @@ class AllButTheTop(Summed):
     form = "full"
     learned = ("mean_", "components_", "variances_")
 
-    def __init__(self, components: int | None = None, *, projection: str = "centered") -> None:
-        self.components = components
+    def __init__(self, n_components: int | None = None, *, projection: str = "centered") -> None:
+        self.n_components = n_components
         self.projection = projection
 
     def begin(self, dim: int) -> None:
         choose(self.projection, PROJECTIONS, what="projection")
-        count = -(-dim // 100) if self.components is None else check_whole("components", self.components, least=0)
+        count = -(-dim // 100) if self.n_components is None else check_whole("n_components", self.n_components, least=0)
         self._count = check_below(count, dim)
         super().begin(dim)
 

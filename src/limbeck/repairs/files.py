@@ -19,7 +19,7 @@ from limbeck.errors import InputError, LimbeckError, choose
 from limbeck.repairs.repair import Repair, chain_of
 from limbeck.state import State, atomic
 
-FORMAT = 1
+FORMAT = 2
 KEY = "limbeck_repair"  #: the entry of a safetensors file's metadata that says what the arrays are
 
 

@@ -98,7 +98,7 @@ def count_passes(
 
 def sums_size(step: Any, dim: int) -> int:
     """Bytes of the sums that fitting a step takes in one layer."""
-    return 8 * dim * dim * (step.clusters if isinstance(step, ClusterRemoval) else 1)
+    return 8 * dim * dim * (step.n_clusters if isinstance(step, ClusterRemoval) else 1)
 
 
 def memory_needed(repair: Any, *, layers: int, dim: int, memory: int = MEMORY) -> int:
@@ -166,7 +166,7 @@ def _fit_step(pass_: _Pass, step: Repair, *, sample: int, memory: int) -> dict[s
             return fitted
         for layer, found in fitted.items():
             centers = found.centers_
-            fitted[layer] = clone(step).set_params(clusters=len(centers), init=centers)
+            fitted[layer] = clone(step).set_params(n_clusters=len(centers), init=centers)
     for some in _groups(layers, step, pass_.source.dim, memory):
         pass_.take_in({layer: fitted[layer] for layer in some})
     return fitted

@@ -29,12 +29,12 @@ JOINT = re.compile(r"\+(?=[a-z])")  #: between two methods; k-means++ has none
 def parse_repair(text: str, *, seed: int = 0, option: str = "a repair") -> Any:
     """A repair that is not fitted, from METHOD[:NAME=VALUE,...]; several with + between are a Pipeline in that order.
 
-    `option` is what errors call it. A seed in the text goes before `seed`.
+    `option` is what errors call it. A `random_state` in the text goes before `seed`.
 
-    >>> parse_repair("cluster:clusters=3,components=2")
-    ClusterRemoval(clusters=3, components=2)
-    >>> [step for _, step in parse_repair("center+all-but-the-top:components=1").steps]
-    [Center(), AllButTheTop(components=1)]
+    >>> parse_repair("cluster:n_clusters=3,n_components=2")
+    ClusterRemoval(n_clusters=3, n_components=2)
+    >>> [step for _, step in parse_repair("center+all-but-the-top:n_components=1").steps]
+    [Center(), AllButTheTop(n_components=1)]
     """
     parts = JOINT.split(text)
     made = [_parse_step(part, seed, option) for part in parts]
@@ -52,7 +52,7 @@ def _parse_step(text: str, seed: int, option: str) -> Repair:
     method, _, given = text.partition(":")
     kind = METHODS[choose(method, METHODS, what=option)]
     known = sorted(kind().get_params())
-    params: dict[str, Any] = {"seed": seed} if "seed" in known else {}
+    params: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
     for part in filter(None, given.split(",")):
         name, equals, value = part.partition("=")
         if not known:
@@ -63,7 +63,7 @@ def _parse_step(text: str, seed: int, option: str) -> Repair:
             )
         if not equals:
             raise UsageError(
-                f"{option} must be like cluster:clusters=27,components=12; got {text!r}.",
+                f"{option} must be like cluster:n_clusters=27,n_components=12; got {text!r}.",
                 code="malformed",
                 parameter="repair",
             )

@@ -136,9 +136,9 @@ limbeck analyze structure --model bert-base-uncased --data 'UD_English-EWT/*.con
 limbeck analyze structure --model mini-bert --data syntax-pairs/*.pairs.tsv --out runs/pairs
 limbeck analyze tense --model bert-base-uncased --corpus semcor3.0.tar.xz --data en_ewt-ud-train.conllu.xz \\
     --out runs/tense
-limbeck analyze tense --model mini-bert --layers all --method cluster:clusters=10,components=8 center \\
+limbeck analyze tense --model mini-bert --layers all --method cluster:n_clusters=10,n_components=8 center \\
     --out runs/layers
-limbeck analyze frequency --model mini-bert --method standardize+cluster:clusters=10,components=8 --out runs/chain
+limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clusters=10,n_components=8 --out runs/chain
 """
 
     kind: KindSettings

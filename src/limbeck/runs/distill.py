@@ -169,7 +169,7 @@ limbeck distill --model bert-base-uncased --corpus text.txt --method average,pri
 limbeck distill --model bert-base-uncased --corpus text.txt --words words.txt --unseen frame --out vectors
 limbeck distill --model bert-base-uncased --words words.txt --out vectors
 limbeck distill --model bert-base-uncased --words words.txt --template "this is a {}." --out vectors
-limbeck distill --model gpt2 --corpus text.txt --repair all-but-the-top:components=3 --dim 256 --keep float16 --out v
+limbeck distill --model gpt2 --corpus text.txt --repair all-but-the-top:n_components=3 --dim 256 --keep float16 --out v
 limbeck distill --vectors cached --out vectors
 limbeck distill --model mini-bert --corpus sample --tasks wordsim --data data --out vectors
 

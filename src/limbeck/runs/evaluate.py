@@ -194,7 +194,7 @@ start and epoch) and figures/.
 limbeck evaluate mini-bert mini-gpt2 --tasks sts --data data
 limbeck evaluate bert-base-uncased --tasks sts-b-dev --layers all --data data --out runs/layers
 limbeck evaluate mini-bert --tasks sts --data data --repair runs/repaired --out runs/repaired-sts
-limbeck evaluate mini-bert --tasks sts --data data --method cluster:components=12 --transductive
+limbeck evaluate mini-bert --tasks sts --data data --method cluster:n_components=12 --transductive
 limbeck evaluate mini-bert --tasks sts --data data --tune --out runs/tuned
 limbeck evaluate mini-bert --tasks classify --data data --max-train 2500 --out runs/classified
 limbeck evaluate glove.6B.300d.txt fasttext.vec --tasks wordsim,sts --data data --oov mean

@@ -196,8 +196,8 @@ Without --corpus a table is repaired by itself, every row alike: a file of stati
 input embeddings of a model. On a text every occurrence counts, so that frequent words weigh more.
 """
     examples: ClassVar[str] = """\
-limbeck repair --model bert-base-cased --corpus text.txt --method all-but-the-top:components=15 --out runs/global
-limbeck repair --model gpt2 --corpus text.txt --method cluster:clusters=10,components=30 --out runs/cluster
+limbeck repair --model bert-base-cased --corpus text.txt --method all-but-the-top:n_components=15 --out runs/global
+limbeck repair --model gpt2 --corpus text.txt --method cluster:n_clusters=10,n_components=30 --out runs/cluster
 limbeck repair --model mini-bert --corpus sample --layers -1 --method standardize+all-but-the-top --out runs/chain
 limbeck repair --model glove.6B.300d.txt --method whiten --counts counts.txt --weights frequency --out runs/glove
 limbeck repair --model gpt2 --layers table --method center --out runs/table
@@ -400,7 +400,7 @@ def repair(
     model     as `measure` takes it; without a corpus, a table of vectors: static vectors, or a model with
               layers="table"
     corpus    as `measure` takes it
-    method    such as "all-but-the-top:components=15", "cluster:clusters=10" or "standardize+whiten"
+    method    such as "all-but-the-top:n_components=15", "cluster:n_clusters=10" or "standardize+whiten"
     counts    frequencies of words, {word: count} or a file (default: counted in the text)
     vectors   cached vectors in the place of model and corpus, or an array
     progress  show bars

@@ -2,7 +2,7 @@
 
     check_accumulator(lambda: MySums(layers=2, dim=5))
     check_encoder(my_encoder)
-    check_repair(lambda: MyRepair(components=3))
+    check_repair(lambda: MyRepair(n_components=3))
 
 Each returns nothing, and raises `BrokenLaw` where a law does not hold.
 """

@@ -214,8 +214,8 @@ def starting(names: dict[str, str], word: str) -> dict[str, str]:
 def joined(words: Sequence[str]) -> list[str]:
     """Words as they were typed: bash breaks them at = and :
 
-    >>> joined(["repair", "--method", "cluster", ":", "seed", "=", "1", "--out", "=", ""])
-    ['repair', '--method', 'cluster:seed=1', '--out=']
+    >>> joined(["repair", "--method", "cluster", ":", "random_state", "=", "1", "--out", "=", ""])
+    ['repair', '--method', 'cluster:random_state=1', '--out=']
     """
     found: list[str] = []
     glued = False

@@ -213,6 +213,7 @@ def name_of_repair(repair: Any) -> str:
 
     names = []
     for _, step in chain_of(repair):
-        given = ",".join(str(value) for value in step.get_params(deep=False).values() if isinstance(value, int))
+        known = step.get_params(deep=False)  # whose order is the alphabet's
+        given = ",".join(str(value) for name, value in vars(step).items() if name in known and isinstance(value, int))
         names.append(f"{type(step).__name__}({given})")
     return "+".join(names)

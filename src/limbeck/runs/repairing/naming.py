@@ -10,7 +10,7 @@ A repair is named METHOD[:NAME=VALUE,...], and several in their order with + bet
   all-but-the-top  subtract the mean and the first components (a hundredth of the dimensions); projection=centered, or
                    uncentered as first published
   cluster          the same in each of the clusters (27) with components (12) each; init=k-means++, or random as
-                   published; iterations (10), seed
+                   published; iterations (10), random_state
   whiten           the same variance in every direction
-such as all-but-the-top:components=15, cluster:clusters=27,components=12 or standardize+cluster:clusters=10
+such as all-but-the-top:n_components=15, cluster:n_clusters=27,n_components=12 or standardize+cluster:n_clusters=10
 """
