@@ -21,7 +21,7 @@ from limbeck.cli.program import read_command
 from limbeck.cli.summaries.evaluate import comparison_table
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.evaluation import EvaluationSettings, evaluate, sweep, tasks
-from limbeck.evaluation.averages import averages, out_of_means
+from limbeck.evaluation.means import averages, out_of_means
 from limbeck.evaluation.settings import ScoreSettings, TuningSettings
 from limbeck.evaluation.significance import Comparison, holm
 from limbeck.evaluation.suites import SUITES, Suite, find_tasks

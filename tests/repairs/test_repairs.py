@@ -142,7 +142,7 @@ def test_no_repair_takes_away_all_dimensions(components: int) -> None:
         lambda x: AllButTheTop(components).fit(torch.from_numpy(x)),
         chain.fit,
     ):
-        with raises(LimbeckError, code="out_of_range", parameter="components"):
+        with raises(LimbeckError, code="out_of_range", parameter="n_components"):
             fit(X)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from limbeck.analysis.neighbors import squares
 from limbeck.analysis.reading import read
-from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
+from limbeck.analysis.result import Analysis, Claim, Findings, Row
 from limbeck.analysis.settings import DEFAULTS, AnalysisSettings
 from limbeck.analysis.spaces import BASELINE, PUBLISHED, Space, check_rows, family_of, fit_spaces
 from limbeck.corpus.vocabulary import punctuation_only
@@ -340,8 +340,7 @@ def clusters_of(
     """
     found = read(source, points=settings.points, workers=workers, progress=progress)
     count = PUBLISHED[family_of(source)][1] if k is None else k
-    tables: dict[str, list[Row]] = {"clusters": [], "directions": [], "angles": [], "spaces": []}
-    claims: list[Claim] = []
+    findings = Findings("clusters", source.name, ("clusters", "directions", "angles", "spaces"))
     notes = (
         [] if found.points.complete else [f"{len(found.points):,} of {found.points.seen:,} occurrences, chosen by hash"]
     )
@@ -349,22 +348,20 @@ def clusters_of(
         x, strings = found.sample(place)
         spaces = found.spaces(place, settings, x)
         judged = clusters(x, strings, k=count, stop_words=stop_words, spaces=spaces, seed=settings.seed)
-        where = {"model": source.name, "layer": layer}
-        tables["clusters"] += named((row for one in judged for row in one.cluster_rows()), **where)
-        tables["directions"] += named((one.row() for one in judged), **where)
-        tables["angles"] += named((row for one in judged for row in _angle_rows(one)), **where)
-        tables["spaces"] += named((space.row() for space in spaces), **where)
-        claims += placed(cluster_claims(judged), **where)
+        findings.add(
+            layer,
+            cluster_claims(judged),
+            clusters=(row for one in judged for row in one.cluster_rows()),
+            directions=(one.row() for one in judged),
+            angles=(row for one in judged for row in _angle_rows(one)),
+            spaces=(space.row() for space in spaces),
+        )
         notes += [
             f"layer {layer}, {one.space}: {len(one.clusters)} clusters instead of {count}, the others stayed empty"
             for one in judged
             if len(one.clusters) < count
         ]
-    return Analysis(
-        what="clusters",
-        model=source.name,
-        tables={name: columns_of(some) for name, some in tables.items()},
-        claims=tuple(claims),
+    return findings.analysis(
         units=found.units,
         settings={**settings.describe(), "clusters": count},
         dropped=found.dropped,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from limbeck.analysis.neighbors import nearest
 from limbeck.analysis.reading import EVERY, read
-from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
+from limbeck.analysis.result import Analysis, Claim, Findings, Row
 from limbeck.analysis.settings import DEFAULTS, AnalysisSettings
 from limbeck.analysis.spaces import BASELINE, Space, check_rows, fit_spaces
 from limbeck.errors import LimbeckError
@@ -295,8 +295,7 @@ def frequency_of(
         counted = survey(count_in, choice=EVERY, workers=own, progress=progress)
     vocabulary = counted.vocabulary
     count_of: Mapping[str, int] = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
-    tables: dict[str, list[Row]] = {"frequency": [], "points": [], "spaces": []}
-    claims: list[Claim] = []
+    findings = Findings("frequency", source.name, ("frequency", "points", "spaces"))
     dropped = dict(found.dropped)
     for place, layer in enumerate(source.layers):
         everything, strings = found.sample(place)
@@ -309,16 +308,14 @@ def frequency_of(
         counts = np.array([count_of[word] for word in words], dtype=np.float64) * 1e6 / counted.units
         spaces = found.spaces(place, settings, x)
         judged = frequency(x, counts, words, spaces=spaces, settings=settings)
-        where = {"model": source.name, "layer": layer}
-        tables["frequency"] += named((row for one in judged for row in one.rows()), **where)
-        tables["points"] += named(_picture(judged, words, counts), **where)
-        tables["spaces"] += named((space.row() for space in spaces), **where)
-        claims += placed(frequency_claims(judged), **where)
-    return Analysis(
-        what="frequency",
-        model=source.name,
-        tables={name: columns_of(some) for name, some in tables.items()},
-        claims=tuple(claims),
+        findings.add(
+            layer,
+            frequency_claims(judged),
+            frequency=(row for one in judged for row in one.rows()),
+            points=_picture(judged, words, counts),
+            spaces=(space.row() for space in spaces),
+        )
+    return findings.analysis(
         units=found.units,
         settings={
             **settings.describe(),

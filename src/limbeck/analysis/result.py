@@ -91,14 +91,25 @@ class Analysis(Tabular):
         return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def named(rows: Iterable[Row], **names: Any) -> list[Row]:
-    """The rows with some cells before the others."""
-    return [{**names, **row} for row in rows]
+class Findings:
+    """What is found of one model, layer by layer, on its way to an `Analysis`; `tables` come in this order."""
 
+    def __init__(self, what: str, model: str, tables: Sequence[str]) -> None:
+        self.what, self.model = what, model
+        self._tables: dict[str, list[Row]] = {name: [] for name in tables}
+        self._claims: list[Claim] = []
 
-def placed(claims: Iterable[Claim], *, model: str, layer: str) -> list[Claim]:
-    """The claims with where they were tried."""
-    return [replace(claim, model=model, layer=layer) for claim in claims]
+    def add(self, layer: str, claims: Iterable[Claim], **rows: Iterable[Row]) -> None:
+        """Claims on a layer, and rows of tables, which get the model's and the layer's name."""
+        where = {"model": self.model, "layer": layer}
+        for name, some in rows.items():
+            self._tables[name] += [{**where, **row} for row in some]
+        self._claims += [replace(claim, model=self.model, layer=layer) for claim in claims]
+
+    def analysis(self, *, others: Mapping[str, Sequence[Row]] | None = None, **facts: Any) -> Analysis:
+        """All of it; `others` are the rows of tables that are of no layer, `facts` the other fields of an analysis."""
+        tables = {name: columns_of(rows) for name, rows in {**self._tables, **(others or {})}.items()}
+        return Analysis(self.what, self.model, tables, tuple(self._claims), **facts)
 
 
 def joined(analyses: Sequence[Analysis]) -> dict[str, Columns]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from limbeck.analysis.groups import Group, Pair, as_sentences, make_groups
 from limbeck.analysis.neighbors import nearest, prepared
 from limbeck.analysis.reading import read
-from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
+from limbeck.analysis.result import Analysis, Claim, Findings, Row
 from limbeck.analysis.settings import DEFAULTS, GROUPS, AnalysisSettings, StructureSettings
 from limbeck.analysis.spaces import BASELINE, Space, check_rows, family_of, fit_spaces, repairs_at
 from limbeck.corpus import Corpus, Sentence
@@ -279,8 +279,7 @@ def structure_of(
     rows = rows[rows >= 0]
     token = np.array([name for name, _ in held])
     group = np.array([number for _, number in held])
-    tables: dict[str, list[Row]] = {"structure": [], "spaces": []}
-    claims: list[Claim] = []
+    findings = Findings("structure", encoder.name, ("structure", "spaces"))
     for place, layer in enumerate(collected.layers):
         everything = collected.vectors[place].numpy()
         x = everything[rows]
@@ -292,10 +291,8 @@ def structure_of(
             seed=settings.seed,
         )
         found = structure(x, group, token, spaces=spaces, settings=settings)
-        where = {"model": encoder.name, "layer": layer}
-        tables["structure"] += named((one.row() for one in found), **where)
-        tables["spaces"] += named((space.row() for space in spaces), **where)
-        claims += placed(structure_claims(found), **where)
+        claims = structure_claims(found)
+        findings.add(layer, claims, structure=(one.row() for one in found), spaces=(space.row() for space in spaces))
     sentences = [
         {"group": number, "sentence": index, "text": " ".join(sentence.words)}
         for number, one in enumerate(made)
@@ -305,11 +302,8 @@ def structure_of(
     full = groups.groups * groups.group_size
     few = [name for name in groups.tokens if counts[name] < full]
     notes = [f"{name}  has {counts[name]:,} rows instead of {full:,}" for name in few]
-    return Analysis(
-        what="structure",
-        model=encoder.name,
-        tables={name: columns_of(some) for name, some in {**tables, "sentences": sentences}.items()},
-        claims=tuple(claims),
+    return findings.analysis(
+        others={"sentences": sentences},
         units=encoder.units,
         settings={
             **settings.describe(),
@@ -412,22 +406,15 @@ def pairs_of(
         raise LimbeckError("no pair has a vector for both of its words: check the places, and --model.")
     same = np.array([pair.same for pair in given])[both]
     words = np.array([_word(pair.first, pair.place) == _word(pair.second, pair.place) for pair in given])[both]
-    tables: dict[str, list[Row]] = {"pairs": [], "spaces": []}
-    claims: list[Claim] = []
+    findings = Findings("pairs", encoder.name, ("pairs", "spaces"))
     for place, layer in enumerate(source.layers):
         x = found.chosen[place].reshape(len(given), 2, -1)[both]
         spaces = found.spaces(place, settings, x.reshape(-1, x.shape[2]))
         judged = pairs(x[:, 0], x[:, 1], same, words=words, spaces=spaces, settings=settings)
-        where = {"model": encoder.name, "layer": layer}
-        tables["pairs"] += named((one.row() for one in judged), **where)
-        tables["spaces"] += named((space.row() for space in spaces), **where)
-        claims += placed(pair_claims(judged), **where)
+        claims = pair_claims(judged)
+        findings.add(layer, claims, pairs=(one.row() for one in judged), spaces=(space.row() for space in spaces))
     dropped = found.dropped | ({"pairs without both vectors": int((~both).sum())} if not both.all() else {})
-    return Analysis(
-        what="pairs",
-        model=encoder.name,
-        tables={name: columns_of(some) for name, some in tables.items()},
-        claims=tuple(claims),
+    return findings.analysis(
         units="words",
         settings={**settings.describe(), "pairs": len(given)},
         dropped=dropped,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from limbeck.analysis.lexicon import TenseLexicon, find_verbs
 from limbeck.analysis.neighbors import distances
 from limbeck.analysis.reading import read
-from limbeck.analysis.result import Analysis, Claim, Row, columns_of, named, placed
+from limbeck.analysis.result import Analysis, Claim, Findings, Row
 from limbeck.analysis.settings import DEFAULTS, METRICS, VERBS, AnalysisSettings, TenseSettings
 from limbeck.analysis.spaces import BASELINE, Space, check_rows, fit_spaces
 from limbeck.corpus import Corpus, Sentence
@@ -248,24 +248,21 @@ def tense_of(
         raise LimbeckError("no labelled verb has a vector: check --model.")
     lemmas, tenses = np.array(verbs.lemmas)[there], np.array(verbs.tenses)[there]
     senses = np.array(verbs.senses)[there] if verbs.with_senses else None
-    tables: dict[str, list[Row]] = {"tense": [], "verbs": [], "spaces": []}
-    claims: list[Claim] = []
+    findings = Findings("tense", encoder.name, ("tense", "verbs", "spaces"))
     for place, layer in enumerate(source.layers):
         x = found.chosen[place][there]
         spaces = found.spaces(place, settings, x)
         judged = tense(x, lemmas, tenses, senses, spaces=spaces, settings=settings)
-        where = {"model": encoder.name, "layer": layer}
-        tables["tense"] += named((row for one in judged for row in one.rows()), **where)
-        tables["verbs"] += named(_verb_rows(judged, settings.metric), **where)
-        tables["spaces"] += named((space.row() for space in spaces), **where)
-        claims += placed(tense_claims(judged), **where)
+        findings.add(
+            layer,
+            tense_claims(judged),
+            tense=(row for one in judged for row in one.rows()),
+            verbs=_verb_rows(judged, settings.metric),
+            spaces=(space.row() for space in spaces),
+        )
     missing = int((~found.found).sum())
     dropped = verbs.dropped | found.dropped | ({"labelled verbs without a vector": missing} if missing else {})
-    return Analysis(
-        what="tense",
-        model=encoder.name,
-        tables={name: columns_of(some) for name, some in tables.items()},
-        claims=tuple(claims),
+    return findings.analysis(
         units="words",
         settings={**settings.describe(), **wanted.as_dict()},
         dropped=dropped,

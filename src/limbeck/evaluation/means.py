@@ -1,26 +1,34 @@
-"""The mean of several correlations, with an interval, and whether one target's mean is higher than another's."""
+"""Means over tasks: of five sets with an interval, compared between targets; and of all tasks of a kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import UsageError
 from limbeck.evaluation import significance
+from limbeck.evaluation.catalogue import load_table
 from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.score import Estimate, Score, ScoreTable, estimate_rows
 from limbeck.evaluation.settings import DRAWS
 from limbeck.evaluation.significance import Comparison
+from limbeck.evaluation.word_task import load_word_table
+
+if TYPE_CHECKING:
+    from limbeck.evaluation.suites import Scored, Suite
+
+    Columns = Sequence[tuple[Suite, Sequence[Scored]]]
 
 #: the sets over which Gupta & Jaggi (2021) average, and others after them
 FIVE = ("rg-65", "ws-353", "simlex-999", "simverb-3500", "rw")
 FIVE_NAME = "mean of five"
 FEWEST = 20  #: pairs or items that a set must have scored to be part of a mean; fewer are no ground for it
 Floats = NDArray[np.float64]
+Key = tuple[str, str, str]  # kind, metric, target
 
 
 @dataclass(frozen=True)
@@ -161,3 +169,40 @@ def _drawn(scores: Sequence[Score], rows: NDArray[np.int64], *, draws: int, seed
 
 def _mean(drawn: Sequence[Floats]) -> Floats:
     return np.asarray(np.mean(np.stack(drawn), axis=0))
+
+
+# over all tasks of a kind
+
+
+def averages(scores: Columns) -> dict[Key, tuple[float, int]]:
+    """The mean over a kind's tasks of one metric, where there are several: {(kind, metric, target): (mean, tasks)}."""
+    left_out = {task for task, _ in out_of_means(scores)}
+    values: dict[Key, list[float]] = {}
+    for suite, columns in scores:
+        for score in columns:
+            if score.task not in left_out:
+                values.setdefault((suite.group, score.metric, score.target), []).append(score.value)
+    return {key: (sum(found) / len(found), len(found)) for key, found in values.items() if len(found) > 1}
+
+
+def out_of_means(scores: Columns) -> list[tuple[str, str]]:
+    """Tasks that no mean over several is made of, and why: (task, reason).
+
+    Those of which a target has too little, for all targets, so that their means are over the same tasks; and those
+    whose pairs another task has that is there too, which would count twice.
+    """
+    several = {score.task for _, columns in scores for score in columns}
+    wholes = {name: layouts[0].part_of for name, layouts in load_table().items()}
+    wholes |= {name: layouts[0].part_of for name, layouts in load_word_table().items()}
+    found = []
+    for suite, columns in scores:
+        alone = {score.task for other, others in scores if other.group == suite.group for score in others}
+        if not columns or len(alone) < 2:
+            continue
+        task = columns[0].task
+        few = [f"{score.target} {score.n}" for score in columns if score.n < FEWEST]
+        if few:
+            found.append((task, f"fewer than {FEWEST} of its items are scored ({', '.join(few)})"))
+        elif wholes.get(task) in several:
+            found.append((task, f"its pairs are those of {wholes[task]}, which counts once"))
+    return found

@@ -16,7 +16,7 @@ from limbeck.errors import LimbeckError
 from limbeck.repairs.center import Center, ScaledCenter, Standardize
 from limbeck.repairs.clusters import ClusterRemoval
 from limbeck.repairs.components import AllButTheTop
-from limbeck.repairs.repair import Repair
+from limbeck.repairs.repair import Repair, chain_of
 from limbeck.repairs.source import RepairedSource
 from limbeck.repairs.whiten import Whitening
 from limbeck.stream import Choice, Plan, Source, run_pass, survey
@@ -60,7 +60,7 @@ def fit_source(
     if plan is None:
         with Workers() as none:
             plan = survey(source, choice=Choice(), workers=workers if isinstance(workers, Workers) else none)
-    steps = _steps(repair)
+    steps = chain_of(repair)
     done: dict[str, list[tuple[str, Any]]] = {layer: [] for layer in source.layers}
     for number, (name, step) in enumerate(steps):
         before = source if not number else RepairedSource(source, {layer: Pipeline(done[layer]) for layer in done})
@@ -78,7 +78,7 @@ def fit_matrix(matrix: NDArray[Any] | torch.Tensor, repair: Any, *, weights: NDA
         weights = None
     fitted: list[tuple[str, Repair]] = []
     rows: Any = matrix
-    for name, step in _steps(repair):
+    for name, step in chain_of(repair):
         rows = fitted[-1][1].transform(rows) if fitted else rows
         fitted.append((name, clone(step).fit(rows, sample_weight=weights)))
     return Pipeline(fitted) if isinstance(repair, Pipeline) else fitted[0][1]
@@ -89,7 +89,7 @@ def count_passes(
 ) -> int:
     """How many passes `fit_source` takes over `units` occurrences; `seen`: the first step has its accumulators."""
     passes = 0
-    for number, (_, step) in enumerate(_steps(repair)):
+    for number, (_, step) in enumerate(chain_of(repair)):
         passes += not (seen and number == 0)
         if isinstance(step, ClusterRemoval) and units > sample:
             passes += len(list(_groups(range(layers), step, dim, memory)))
@@ -103,7 +103,7 @@ def sums_size(step: Any, dim: int) -> int:
 
 def memory_needed(repair: Any, *, layers: int, dim: int, memory: int = MEMORY) -> int:
     """Bytes of sums that `fit_source` holds at most."""
-    sizes = [sums_size(step, dim) for _, step in _steps(repair)]
+    sizes = [sums_size(step, dim) for _, step in chain_of(repair)]
     return max(min(layers * size, max(size, memory // size * size)) for size in sizes)
 
 
@@ -176,23 +176,3 @@ def _groups(layers: Sequence[Any], step: Repair, dim: int, memory: int) -> Itera
     """Layers whose sums fit into memory together."""
     size = max(1, memory // sums_size(step, dim))
     return (layers[start : start + size] for start in range(0, len(layers), size))
-
-
-def _steps(repair: Any) -> list[tuple[str, Any]]:
-    """The steps of a Pipeline of repairs, or the one of a repair; anything else is refused."""
-    steps = list(repair.steps) if isinstance(repair, Pipeline) else [("repair", repair)]
-    steps = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
-    for _, step in steps:
-        if not isinstance(step, Repair):
-            raise LimbeckError(
-                f"a repair or a Pipeline of repairs is needed; got {type(step).__name__}.",
-                code="wrong_type",
-                parameter="repair",
-            )
-    if not steps:
-        raise LimbeckError(
-            "a repair or a Pipeline of repairs is needed; got a Pipeline without steps.",
-            code="empty",
-            parameter="repair",
-        )
-    return steps

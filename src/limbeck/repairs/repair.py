@@ -267,7 +267,7 @@ def _tensor(array: NDArray[Any]) -> torch.Tensor:
 
 
 def chain_of(repair: Any) -> list[tuple[str, Repair]]:
-    """The repairs of a Pipeline in order, with their names; a repair alone is a chain of one."""
+    """The repairs of a Pipeline in order, with their names; a repair alone is a chain of one. Others are refused."""
     steps = list(repair.steps) if isinstance(repair, Pipeline) else [(type(repair).__name__.lower(), repair)]
     kept = [(name, step) for name, step in steps if step is not None and step != "passthrough"]
     for _, step in kept:
@@ -277,6 +277,12 @@ def chain_of(repair: Any) -> list[tuple[str, Repair]]:
                 code="wrong_type",
                 parameter="repair",
             )
+    if not kept:
+        raise UsageError(
+            "a repair or a Pipeline of repairs is needed; got a Pipeline without steps.",
+            code="empty",
+            parameter="repair",
+        )
     return kept
 
 
@@ -284,10 +290,10 @@ def check_below(components: int, dim: int) -> int:
     """How many components are removed: where it were all dimensions, nothing but rounding would be left of vectors."""
     if components >= dim > 1:
         raise LimbeckError(
-            f"components must be fewer than the {dim} dimensions of the vectors, got {components}: nothing but "
+            f"n_components must be fewer than the {dim} dimensions of the vectors, got {components}: nothing but "
             "rounding would be left of them, remove fewer.",
             code="out_of_range",
-            parameter="components",
+            parameter="n_components",
         )
     return min(components, dim)
 

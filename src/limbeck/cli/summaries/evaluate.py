@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from limbeck.cli.output import say, tell
-from limbeck.evaluation.averages import averages
+from limbeck.evaluation.means import averages
 from limbeck.evaluation.significance import ALPHA, smallest_p
 from limbeck.runs.evaluate import EvaluateResult, EvaluateRun
 from limbeck.tables import rows_of

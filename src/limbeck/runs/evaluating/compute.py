@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from limbeck.errors import choose
-from limbeck.evaluation.averages import out_of_means
 from limbeck.evaluation.items import items_table
+from limbeck.evaluation.means import out_of_means
 from limbeck.evaluation.settings import ScoreSettings
 from limbeck.evaluation.significance import draws_for, holm
 from limbeck.evaluation.suites import Scored, Scores, Suite, averaged
