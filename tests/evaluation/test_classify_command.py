@@ -172,7 +172,7 @@ def test_a_table_of_vectors(data, tmp_path, capsys):
         (["--oov", "mean"], "no_effect", "oov"),
         (["--embeddings", "tuned"], "no_effect", "embeddings"),
         (["--split", "train"], "unknown_choice", "split"),
-        (["--split", "test"], "unknown_choice", "split of rte"),
+        (["--split", "test"], "unknown_choice", "split"),
         (["--learning-rate", "0"], "out_of_range", "learning_rate"),
         (["--learning-rate", "1e-3,1e-4"], "several_rates", "learning_rate"),
         (["--tasks", "rtee"], "unknown_choice", "tasks"),

@@ -32,9 +32,7 @@ def tasks(
         for name in asked:
             choose(name, [*KINDS, *known], what="task")
         wanted = [name for name, layouts in known.items() if name in asked or layouts[0].kind in asked]
-    here = index_of(Path(data_dir).expanduser())
-    placed = {name: _find(known[name], here, needed=name in asked, root=data_dir) for name in wanted}
-    found = {name: task for name, task in placed.items() if task is not None}
+    found = _placed(known, data_dir, asked, wanted)
     groups: list[tuple[Kind, ...]] = [(kind,) for kind in KINDS if kind in asked]
     for kinds in groups or [KINDS]:
         if not any(task.kind in kinds for task in found.values()):
@@ -45,13 +43,20 @@ def tasks(
 def find_some(data_dir: str | Path, needed: Sequence[str], others: Sequence[str]) -> dict[str, Task]:
     """Tasks of limbeck's own table: all of `needed`, and those of `others` that are there; at least one in all."""
     known = load_table()
-    here = index_of(Path(data_dir).expanduser())
     wanted = [name for name in known if name in needed or name in others]
-    placed = {name: _find(known[name], here, needed=name in needed, root=data_dir) for name in wanted}
-    found = {name: task for name, task in placed.items() if task is not None}
+    found = _placed(known, data_dir, needed, wanted)
     if not found:
         raise _nothing(data_dir, [known[name][0] for name in wanted])
     return found
+
+
+def _placed(
+    known: Mapping[str, Sequence[Task]], data_dir: str | Path, needed: Sequence[str], wanted: Sequence[str]
+) -> dict[str, Task]:
+    """The tasks that are there, with the paths of their files; each of `needed` must be."""
+    here = index_of(Path(data_dir).expanduser())
+    placed = {name: _find(known[name], here, needed=name in needed, root=data_dir) for name in wanted}
+    return {name: task for name, task in placed.items() if task is not None}
 
 
 def _nothing(data_dir: str | Path, wanted: Sequence[Task]) -> InputError:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import UsageError
 from limbeck.evaluation import significance
-from limbeck.evaluation.score import Estimate, ScoreTable, estimate_rows
+from limbeck.evaluation.score import Estimate, ScoreTable
 from limbeck.evaluation.settings import DRAWS
 from limbeck.evaluation.significance import Comparison
 
@@ -63,10 +62,6 @@ class ItemScore(ScoreTable):
         """The score's metric in each part of the task."""
         found = self.estimates.items()
         return {part: estimate for (metric, _, part), estimate in found if part and metric == self.metric}
-
-    def table_rows(self) -> list[dict[str, Any]]:
-        """A row for each mean, the one asked for first; the same keys as those of other scores."""
-        return estimate_rows(self, self.estimates)
 
 
 @dataclass(frozen=True)

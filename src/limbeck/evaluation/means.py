@@ -13,7 +13,7 @@ from limbeck.errors import UsageError
 from limbeck.evaluation import significance
 from limbeck.evaluation.catalogue import load_table
 from limbeck.evaluation.correlations import correlation
-from limbeck.evaluation.score import Estimate, Score, ScoreTable, estimate_rows
+from limbeck.evaluation.score import Estimate, Score, ScoreTable
 from limbeck.evaluation.settings import DRAWS
 from limbeck.evaluation.significance import Comparison
 from limbeck.evaluation.word_task import load_word_table
@@ -50,10 +50,10 @@ class MeanScore(ScoreTable):
     settings: Mapping[str, str | int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        """One row, with the keys of all scores' rows."""
+    @property
+    def estimates(self) -> Mapping[Any, Estimate]:  # type: ignore[override]  # made of the other fields
         own = Estimate(self.value, self.low, self.high, self.n, self.total, self.coverage)
-        return estimate_rows(self, {(self.metric, self.aggregation, ""): own})
+        return {(self.metric, self.aggregation, ""): own}
 
 
 def mean_score(scores: Iterable[Score], *, name: str = FIVE_NAME, draws: int = DRAWS, seed: int = 0) -> MeanScore:

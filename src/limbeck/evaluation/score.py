@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +28,47 @@ class Estimate:
 
 
 class ScoreTable(Tabular):
-    """Scores as tables: a row for each of their estimates."""
+    """Scores as tables: a row for each of their estimates, which are by metric, aggregation and part."""
 
+    task: str
+    target: str
+    metric: str
+    aggregation: str
+    dropped: Mapping[str, int]
+    settings: Mapping[str, str | int]
+    notes: tuple[str, ...]
+    estimates: Mapping[Any, Estimate]
     word_coverage: float = math.nan  #: see `Score`; other kinds have none
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        raise NotImplementedError
-
     def title(self) -> str:
-        told = vars(self)
-        return f"{told['target'] or 'vectors'} on {told['task']}"
+        return f"{self.target or 'vectors'} on {self.task}"
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row for each estimate, the one asked for first; all rows have the same keys."""
+        main = (self.metric, self.aggregation, "")
+        settings = " ".join(f"{name}={value}" for name, value in self.settings.items())
+        ordered = sorted(self.estimates.items(), key=lambda item: item[0] != main)
+        dropped = "; ".join(f"{reason}: {count}" for reason, count in self.dropped.items())
+        return [
+            {
+                "target": self.target,
+                "task": self.task,
+                "subset": subset,
+                "metric": metric,
+                "aggregation": aggregation,
+                "value": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
+                "n": estimate.n,
+                "total": estimate.total,
+                "coverage": estimate.coverage,
+                "word_coverage": math.nan if subset else self.word_coverage,
+                "settings": settings,
+                "dropped": dropped,
+                "note": "; ".join(self.notes),
+            }
+            for (metric, aggregation, subset), estimate in ordered
+        ]
 
     def columns(self) -> dict[str, list[Any]]:
         """The rows of scores.csv."""
@@ -84,61 +115,7 @@ class Score(ScoreTable):
         found = self.estimates.items()
         return {subset: estimate for (metric, _, subset), estimate in found if subset and metric == self.metric}
 
-    def table_rows(self) -> list[dict[str, Any]]:
-        """A row for each correlation, the one asked for first; all rows have the same keys."""
-        return estimate_rows(self, self.estimates)
 
-
-class Tabled(Protocol):
-    """What every score's rows tell beside its estimates."""
-
-    @property
-    def task(self) -> str: ...
-    @property
-    def target(self) -> str: ...
-    @property
-    def metric(self) -> str: ...
-    @property
-    def aggregation(self) -> str: ...
-    @property
-    def word_coverage(self) -> float: ...
-    @property
-    def dropped(self) -> Mapping[str, int]: ...
-    @property
-    def settings(self) -> Mapping[str, str | int]: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    def table_rows(self) -> list[dict[str, Any]]: ...
-
-
-def estimate_rows(score: Tabled, estimates: Mapping[tuple[Any, Any, str], Estimate]) -> list[dict[str, Any]]:
-    """A row for each of a score's estimates, by metric, aggregation and subset; the one asked for first."""
-    main = (score.metric, score.aggregation, "")
-    settings = " ".join(f"{name}={value}" for name, value in score.settings.items())
-    ordered = sorted(estimates.items(), key=lambda item: item[0] != main)
-    dropped = "; ".join(f"{reason}: {count}" for reason, count in score.dropped.items())
-    return [
-        {
-            "target": score.target,
-            "task": score.task,
-            "subset": subset,
-            "metric": metric,
-            "aggregation": aggregation,
-            "value": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "n": estimate.n,
-            "total": estimate.total,
-            "coverage": estimate.coverage,
-            "word_coverage": math.nan if subset else score.word_coverage,
-            "settings": settings,
-            "dropped": dropped,
-            "note": "; ".join(score.notes),
-        }
-        for (metric, aggregation, subset), estimate in ordered
-    ]
-
-
-def table(scores: Iterable[Tabled]) -> dict[str, list[Any]]:
+def table(scores: Iterable[ScoreTable]) -> dict[str, list[Any]]:
     """Columns of all scores' rows, for `limbeck.tables`."""
     return columns_of([row for score in scores for row in score.table_rows()])

@@ -153,7 +153,7 @@ class Task:
                 yield cells[self.columns[0] - 1], cells[self.columns[1] - 1], score, subset
             return
         rows = list(self._rows(file.path, blank=True))
-        scores = [text.strip() for text in _lines(file.gold)]
+        scores = [text.strip() for text in lines_of(file.gold)]
         if len(rows) != len(scores):
             raise InputError.at(
                 file.gold,
@@ -173,7 +173,7 @@ class Task:
     def _rows(self, path: Path, *, blank: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Line numbers and cells, split plainly: quotes mean nothing. Empty lines are passed over, unless `blank`."""
         width = max([*self.columns, self.subset_column or 0])
-        for line, text in enumerate(_lines(path), 1):
+        for line, text in enumerate(lines_of(path), 1):
             if (line == 1 and self.header) or (not blank and not text.strip()):
                 continue
             cells = [cell.strip() for cell in text.split(self.separator)]
@@ -207,9 +207,19 @@ class Task:
         return score
 
 
-def _lines(path: Path) -> list[str]:
-    with open_text(path) as stream:
+def lines_of(path: Path, *, encoding: str = "utf-8") -> list[str]:
+    """The lines of a file, which may be compressed."""
+    with open_text(path, encoding=encoding) as stream:
         return [line.rstrip("\n") for line in stream]
+
+
+def not_as_known(path: Path | None, wanted: str) -> list[str]:
+    """A line where a file is not the one that is known by its sha256."""
+    if path is None or not wanted:
+        return []
+    with telling(str(path)):
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    return [f"{path.name} is not the known file (sha256 {found[:12]}, known {wanted[:12]})"] * (found != wanted)
 
 
 def _differences(file: File, pairs: int, unscored: int) -> list[str]:
@@ -220,10 +230,4 @@ def _differences(file: File, pairs: int, unscored: int) -> list[str]:
             f"{file.path.name} has {pairs} pairs and {unscored} without score, the release {file.pairs} and "
             f"{file.unscored}"
         )
-    for path, wanted in ((file.path, file.sha256), (file.gold, file.gold_sha256)):
-        if path is not None and wanted:
-            with telling(str(path)):
-                found = hashlib.sha256(path.read_bytes()).hexdigest()
-            if found != wanted:
-                notes.append(f"{path.name} is not the known file (sha256 {found[:12]}, known {wanted[:12]})")
-    return notes
+    return [*notes, *not_as_known(file.path, file.sha256), *not_as_known(file.gold, file.gold_sha256)]

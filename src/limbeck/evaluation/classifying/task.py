@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -13,10 +12,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.corpus.compression import open_text, telling
 from limbeck.corpus.jsonl import parse_object
 from limbeck.errors import InputError, choose
 from limbeck.evaluation.classifying.scores import METRICS, Metric
+from limbeck.evaluation.task import lines_of, not_as_known
 from limbeck.seeds import generator_for
 
 Kind = Literal["single", "pair", "word"]
@@ -214,7 +213,7 @@ class ClassifyTask:
                 label = file.label if self.label is None else cells[self.label]
                 yield line, cells, label.partition(self.until)[0] if self.until else label
             return
-        found, labels = list(rows), [text.strip() for text in self._lines(file.gold)]
+        found, labels = list(rows), [text.strip() for text in lines_of(file.gold, encoding=self.encoding)]
         if len(found) != len(labels):
             raise InputError.at(
                 file.gold,
@@ -230,7 +229,7 @@ class ClassifyTask:
         """Columns by number, split plainly: quotes mean nothing. Empty lines are passed over."""
         asked = [*self.texts, self.label, self.places]
         width = max(int(column) for column in asked if column is not None)
-        for line, text in enumerate(self._lines(path), 1):
+        for line, text in enumerate(lines_of(path, encoding=self.encoding), 1):
             if (line == 1 and self.header) or not text.strip():
                 continue
             cells = text.split(self.separator, width - 1 if self.rest else -1)
@@ -247,7 +246,7 @@ class ClassifyTask:
     def _objects(self, path: Path) -> Iterator[tuple[int, dict[int | str, str]]]:
         """Values by name, one JSON object a line; what is no string is told as JSON tells it."""
         names = [str(name) for name in (*self.texts, self.label) if name is not None]
-        for line, text in enumerate(self._lines(path), 1):
+        for line, text in enumerate(lines_of(path, encoding=self.encoding), 1):
             if not text.strip():
                 continue
             item = parse_object(text, str(path), line)
@@ -262,10 +261,6 @@ class ClassifyTask:
             values = {name: item[name] for name in names}
             yield line, {key: value.strip() if isinstance(value, str) else json.dumps(value)
                          for key, value in values.items()}  # fmt: skip
-
-    def _lines(self, path: Path) -> list[str]:
-        with open_text(path, encoding=self.encoding) as stream:
-            return [line.rstrip("\n") for line in stream]
 
     def _class(self, label: str, path: Path, line: int) -> int:
         if label not in self.classes:
@@ -286,13 +281,7 @@ class ClassifyTask:
                 f"{file.path.name} has {'+'.join(map(str, counts))} examples of the classes "
                 f"{', '.join(self.classes)}, the release {'+'.join(map(str, file.counts))}"
             )
-        for path, wanted in ((file.path, file.sha256), (file.gold, file.gold_sha256)):
-            if path is not None and wanted:
-                with telling(str(path)):
-                    found = hashlib.sha256(path.read_bytes()).hexdigest()
-                if found != wanted:
-                    notes.append(f"{path.name} is not the known file (sha256 {found[:12]}, known {wanted[:12]})")
-        return notes
+        return [*notes, *not_as_known(file.path, file.sha256), *not_as_known(file.gold, file.gold_sha256)]
 
 
 def _places(cell: str, texts: Sequence[str], path: Path, line: int) -> tuple[int, ...]:
