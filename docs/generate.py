@@ -1,7 +1,7 @@
-"""Writes docs/measures.md from the docstrings of limbeck.measures and of the presets.
+"""Writes docs/measures.md from the docstrings of limbeck.measures and of the presets, and docs/commands.md.
 
-python -m docs.generate            write the page
-python -m docs.generate --check    only say whether it is what would be written, by the exit status
+python -m docs.generate            write the pages
+python -m docs.generate --check    only say whether they are what would be written, by the exit status
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from docs import commands
 from limbeck import measures
 from limbeck.measures import contextuality, isotropy, norms, spectrum
 from limbeck.measures.result import Result
@@ -235,17 +236,17 @@ def page() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m docs.generate", description="Write docs/measures.md.")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    parser = argparse.ArgumentParser(prog="python -m docs.generate", description="Write the generated pages of docs/.")
+    parser.add_argument("--check", action="store_true", help="only say whether the pages are up to date")
     options = parser.parse_args(arguments)
-    made = page()
-    if options.check:
-        if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == made:
-            return 0
-        print(f"{PAGE.name} is not what the docstrings say: run python -m docs.generate.", file=sys.stderr)
-        return 1
-    PAGE.write_text(made, encoding="utf-8")
-    return 0
+    stale = 0
+    for path, made in ((PAGE, page()), (commands.PAGE, commands.page())):
+        if not options.check:
+            path.write_text(made, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != made:
+            print(f"{path.name} is not what the code says: run python -m docs.generate.", file=sys.stderr)
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

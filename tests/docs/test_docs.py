@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from limbeck.cli import build_parser
-from limbeck.cli.program import command_named, parser_for
+from limbeck.cli.program import command_named, command_names, parser_for
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -28,6 +28,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 def load_generate() -> Any:
     """docs/generate.py, which is no part of the package."""
+    sys.path.insert(0, str(ROOT))  # its neighbours are docs.commands and so on
     spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -65,7 +66,8 @@ def commands(page: Path) -> Iterator[tuple[int, list[str]]]:
             for number, line in enumerate(block.text.replace("\\\n", " ").splitlines(), block.line):
                 words = shlex.split(line, comments=True)
                 if "limbeck" in words:
-                    yield number, words[words.index("limbeck") + 1 :]
+                    end = words.index(">") if ">" in words else None
+                    yield number, words[words.index("limbeck") + 1 : end]
 
 
 def run_block(block: Block, page: Path, names: dict[str, Any]) -> None:
@@ -139,37 +141,28 @@ def test_options_exist() -> None:
 
 
 def test_all_options_are_told() -> None:
-    """The guides of the commands leave no option out."""
-    told = "".join(
-        (ROOT / "docs" / name).read_text(encoding="utf-8")
-        for name in (
-            "measure.md",
-            "encode.md",
-            "merge.md",
-            "plans.md",
-            "repair.md",
-            "distill.md",
-            "evaluate.md",
-            "classify.md",
-            "analyze.md",
-            "probe.md",
-            "finetune.md",
-            "corpora.md",
-            "reproduce.md",
-            "models.md",
-            "vectors.md",
-            "report.md",
-            "compare.md",
-            "serve.md",
-            "terminal.md",
-        )
-    )
-    for action in build_parser()._actions:
-        for name, command in (getattr(action, "choices", None) or {}).items():
-            if name == "demo":
-                continue
-            for option in (option for own in command._actions for option in own.option_strings):
-                assert option in ("-h", "--help") or option in told, f"{name}: {option}"
+    """Each command has a section of the reference, with every option that its parser takes and what `--help` says."""
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    sections = [section.partition("\n") for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]]
+    told = {name: text for name, _, text in sections}
+    everywhere = told.pop("In every command")
+    assert list(told) == command_names()
+    for name, text in told.items():
+        command = command_named(name)
+        assert command is not None
+        for option in (option for action in parser_for(command)._actions for option in action.option_strings):
+            assert option in ("-h", "--help") or f"`{option}`" in text + everywhere, f"{name}: {option}"
+
+
+def test_the_reference_says_what_a_value_may_be() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    for row in (
+        "| `--min-contexts` | whole number, at least 1 | `5` | minimum number of distinct contexts per word |",
+        "| `--existing` | `fail`, `resume`, `replace` | `fail` | if DIR exists: fail (default), resume",
+        "| `--no-figures` (Python: `figures=False`) |  |  | do not draw figures |",
+        "| `--out` | path | required | folder to write; it must be new |",
+    ):
+        assert row in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -211,18 +204,27 @@ def test_references_to_fidelity_can_be_followed() -> None:
             assert f"§{section} " in page or f"§{section}**" in page, f"{source.name}: §{section}"
 
 
-def test_measures_page_is_fresh() -> None:
+def test_generated_pages_are_fresh() -> None:
     assert generate.main(["--check"]) == 0, "run python -m docs.generate"
 
 
-def test_measures_page_that_is_stale_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "true", "stale"), [("measures", "[−1, 1]", "[0, 1]"), ("commands", "| `--seed` |", "| `--sed` |")]
+)
+def test_a_generated_page_that_is_stale_is_found(
+    name: str,
+    true: str,
+    stale: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    old = tmp_path / "measures.md"
-    old.write_text(generate.page().replace("[−1, 1]", "[0, 1]"), encoding="utf-8")
-    monkeypatch.setattr(generate, "PAGE", old)
+    module = generate if name == "measures" else generate.commands
+    old = tmp_path / f"{name}.md"
+    old.write_text(module.page().replace(true, stale), encoding="utf-8")
+    monkeypatch.setattr(module, "PAGE", old)
     assert generate.main(["--check"]) == 1
-    assert "docs.generate" in capsys.readouterr().err
+    assert f"{name}.md is not what the code says: run python -m docs.generate" in capsys.readouterr().err
 
 
 def test_measures_page_has_every_measure_with_its_facts() -> None:
