@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from limbeck.cli import main, program
 from limbeck.cli.commands.completion import offered
+from limbeck.errors import UsageError
 
 MODULE = '''
 """Count the letters of a word."""
@@ -67,15 +70,41 @@ class LettersRun(Run[LettersResult]):
 LINE = ["letters", "--word", "barrel", "--order", "count"]
 
 
+#: a new option of it: one line in one file
+OPTION = '    shout: bool = option(False, help="count capitals of the word in capitals")\n'
+
+
 @pytest.fixture
 def letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    yield from added(MODULE, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The module with one more option."""
+    begin, line, end = MODULE.partition("    least: int")
+    yield from added(begin + OPTION + line + end, tmp_path, monkeypatch)
+
+
+def added(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.setattr(program, "_registered", {})
     monkeypatch.syspath_prepend(tmp_path / "own")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "limbeck_letters.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "own" / "limbeck_letters.py").write_text(text, encoding="utf-8")
     yield importlib.import_module("limbeck_letters")
     del sys.modules["limbeck_letters"]
+
+
+def page_module(name: str) -> Any:
+    """A module of docs/, which is no part of the package."""
+    path = Path(__file__).parents[2] / "docs" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.usefixtures("letters")
@@ -139,6 +168,38 @@ def test_its_options_are_checked(words: list[str], told: str, capsys: pytest.Cap
     assert main(["letters", "--out", "run", *words]) == 2
     assert capsys.readouterr().err == f"limbeck: {told}\n"
     assert not Path("run").exists()
+
+
+def test_its_reference_and_types_are_made_from_it(letters: ModuleType) -> None:
+    section = "\n".join(page_module("commands").section(letters.LettersRun))
+    assert "## letters\n\nCount how often each letter occurs in a word." in section
+    assert "```sh\nlimbeck letters --word tea --out runs/tea\n```" in section
+    assert "| `--least` | whole number, at least 1 | `1` | letters that are counted so often |" in section
+
+    def verb(word: str = "limbeck", **keywords: Any) -> Any:
+        """What a module of the public names would have."""
+
+    (typed,) = page_module("stub").signatures("letters", verb, letters.LettersRun)
+    assert '    least: int = ...,\n    order: Literal["alphabet", "count"] = ...,\n' in typed
+
+
+def test_a_new_option_is_one_line(longer: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is in --help, completion, Python, run.json, the reference and the types at once."""
+    from limbeck.runs.execution.execute import execute
+
+    told = "count capitals of the word in capitals"
+    with pytest.raises(SystemExit):
+        main(["letters", "--help"])
+    assert f"--shout {told}" in " ".join(capsys.readouterr().out.split())
+    assert offered(["letters", "--sh"]).names == {"--shout": told}
+    assert main([*LINE, "--shout", "--out", "run", "--quiet"]) == 0
+    assert json.loads(Path("run", "run.json").read_text(encoding="utf-8"))["options"]["shout"] is True
+    execute(longer.LettersRun.of({"word": "barrel", "shout": True, "out": "here"}))
+    assert json.loads(Path("here", "run.json").read_text(encoding="utf-8"))["options"]["shout"] is True
+    with pytest.raises(UsageError) as caught:
+        longer.LettersRun.of({"word": "barrel", "shout": "loud", "out": "there"})
+    assert (caught.value.code, caught.value.parameter) == ("wrong_type", "shout")
+    assert f"| `--shout` |  |  | {told} |" in "\n".join(page_module("commands").section(longer.LettersRun))
 
 
 def test_a_command_that_fills_no_folder_is_one_too(
