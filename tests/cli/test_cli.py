@@ -263,7 +263,7 @@ def test_a_dry_run_leaves_nothing(run: Run, model: Path, text: Path, tmp_path: P
     status, said, _ = run("measure", "--model", model, "--corpus", text, "--out", out, "--dry-run", "--min-contexts", 3)
     assert status == 0
     assert re.search(r"words in 167 texts of 12 documents", said)
-    assert re.search(r"about \d+s at [\d,]+ words a second", said)
+    assert re.search(r"about [\dhms]+ at [\d,]+ words a second", said)
     assert "of memory beside the model" in said
     status, said, _ = run("encode", "--model", model, "--corpus", text, "--out", out, "--dry-run")
     assert status == 0
