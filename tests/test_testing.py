@@ -510,6 +510,14 @@ def test_a_broken_encoder_is_rejected(law: str, broken: type[Letters]):
     assert f'breaks the law "{law}"' in str(caught.value)
 
 
+def test_what_an_encoder_lacks_is_named():
+    class Unnamed:
+        layers, dim, prepare = ("0",), 2, None
+
+    with pytest.raises(BrokenLaw, match="no name, fingerprint, units, forward"):
+        check_encoder(Unnamed())
+
+
 def test_an_encoder_that_does_not_pickle_is_warned_of():
     with pytest.warns(UserWarning, match="works in one process only"):
         check_encoder(_Repreparing())

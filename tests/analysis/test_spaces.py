@@ -76,7 +76,7 @@ def test_families():
     assert family_of(encoder(causal=True, model_type="gpt2")) == "gpt2"
     assert family_of(encoder(causal=False, model_type="xlm-roberta")) == "roberta"
     assert family_of(encoder(causal=False, model_type="bert")) == "bert"
-    assert family_of(object()) == "bert"
+    assert family_of(encoder()) == "bert"
     source = encoder(encoder_settings={"causal": True}, corpus={})
     assert family_of(source) == "gpt2"
     assert family_of(encoder(kept_from={"encoder_settings": {"causal": True}})) == "gpt2"

@@ -188,7 +188,7 @@ def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         train_baseline("cbow", Corpus.from_sentences([["nothing", "here"]]), plan, SMALL)
 
     class Kept:
-        name, dim = "kept", 4
+        name, dim, corpus = "kept", 4, None
 
     with raises(UsageError, code="unsupported", parameter="method"):
         train_baseline("cbow", Kept(), plan, SMALL)  # type: ignore[arg-type]

@@ -328,7 +328,11 @@ def test_published_settings():
     """As many as the paper has for the model that it is most like; at most an eighth of the dimensions."""
 
     class Like:
-        dim, causal, model_type = 768, False, "bert"
+        name, fingerprint, layers, dim, units = "like", "like", ("0",), 768, "words"
+        prepare = None
+        causal, model_type = False, "bert"
+
+        def forward(self, batch): ...
 
         def describe(self):
             return {"causal": self.causal, "model_type": self.model_type}

@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_refused(repairs: dict[str, Any]) -> None:
         RepairedSource(source(), Center())
 
 
-class Given:
+class Given(Source):
     """A source of given vectors (layers, n, d) in batches of two texts."""
 
     name, fingerprint, layers, dim = "given", "given", ("a", "b"), 3

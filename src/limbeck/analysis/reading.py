@@ -41,7 +41,7 @@ class Read:
 
     @property
     def units(self) -> str:
-        return str(getattr(getattr(self.source, "encoder", None), "units", "words"))
+        return "words" if self.source.encoder is None else self.source.encoder.units
 
     def sample(self, layer: int) -> tuple[NDArray[Any], list[str]]:
         """A layer's sampled vectors (n, d) and their strings, in an order that no batch decided."""

@@ -262,7 +262,7 @@ def structure_of(
     *,
     settings: AnalysisSettings = DEFAULTS,
     groups: StructureSettings = GROUPS,
-    batch_tokens: int = 8192,
+    batch_tokens: int | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:
@@ -287,7 +287,7 @@ def structure_of(
             x if settings.transductive else everything,
             methods=settings.methods,
             repairs=repairs_at(layer, settings),
-            family=family_of(encoder),
+            family=family_of(source.encoder),
             seed=settings.seed,
         )
         found = structure(x, group, token, spaces=spaces, settings=settings)
@@ -382,7 +382,7 @@ def pairs_of(
     given: Sequence[Pair],
     *,
     settings: AnalysisSettings = DEFAULTS,
-    batch_tokens: int = 8192,
+    batch_tokens: int | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:

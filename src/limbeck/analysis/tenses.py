@@ -226,7 +226,7 @@ def tense_of(
     treebank: Iterable[Sentence] | None = None,
     settings: AnalysisSettings = DEFAULTS,
     wanted: TenseSettings = VERBS,
-    batch_tokens: int = 8192,
+    batch_tokens: int | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Analysis:

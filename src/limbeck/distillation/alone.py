@@ -130,7 +130,7 @@ def read(encoder: Encoder, ready: ReadyWords) -> Vectors:
 
 def reads_pieces(encoder: Encoder) -> bool:
     """Whether words are made of pieces that the encoder pools, so that several words can be pooled as one."""
-    return isinstance(getattr(encoder.prepare, "aligner", None), Aligner)
+    return isinstance(encoder.prepare, PiecePreparer) and isinstance(encoder.prepare.aligner, Aligner)
 
 
 def whole_words(encoder: Encoder) -> Any:

@@ -207,15 +207,13 @@ def ngram_vectors(vectors: Any, words: Sequence[str]) -> NDArray[np.float32]:
 def _text_of(source: Source | Corpus) -> tuple[Corpus, TextUnit]:
     if isinstance(source, Corpus):
         return source, "sentence"
-    corpus = getattr(source, "corpus", None)
-    if corpus is None:
+    if source.corpus is None:
         raise UsageError(
             f"{source.name}: a baseline is trained on text, kept vectors have none: give a model and a corpus.",
             code="unsupported",
             parameter="method",
         )
-    unit: TextUnit = getattr(source, "text_unit", "sentence")
-    return corpus, unit
+    return source.corpus, source.text_unit
 
 
 # --- the text, read once: a number a word, in a file --------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +51,6 @@ class WordList:
         first = np.zeros(len(vocabulary), dtype=np.int64)
         first[rows[rows >= 0][::-1]] = np.flatnonzero(rows >= 0)[::-1]
         return first
-
-
-def tells_case(encoder: Any) -> bool:
-    """Whether Tea and tea are different words to an encoder."""
-    aligner: Any = getattr(getattr(encoder, "prepare", None), "aligner", None)
-    if hasattr(aligner, "encode"):
-        return bool(aligner.encode("Tea") != aligner.encode("tea"))
-    return not getattr(aligner, "lowercase", False)
 
 
 def choose_words(

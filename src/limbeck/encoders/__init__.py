@@ -11,17 +11,19 @@ if TYPE_CHECKING:
     from limbeck.encoders.function import FunctionEncoder
     from limbeck.encoders.huggingface import HuggingFaceEncoder
     from limbeck.encoders.loading import load_encoder
-    from limbeck.encoders.protocol import Encoder, Prepared, Preparer
+    from limbeck.encoders.protocol import Encoder, EncoderLike, Prepared, Preparer, as_encoder
     from limbeck.encoders.table import TableEncoder
 
 __all__ = [
     "ElmoEncoder",
     "Encoder",
+    "EncoderLike",
     "FunctionEncoder",
     "HuggingFaceEncoder",
     "Prepared",
     "Preparer",
     "TableEncoder",
+    "as_encoder",
     "batches",
     "concatenate",
     "load_encoder",
@@ -31,11 +33,13 @@ __all__ = [
 _MODULES = {
     "ElmoEncoder": "elmo",
     "Encoder": "protocol",
+    "EncoderLike": "protocol",
     "FunctionEncoder": "function",
     "HuggingFaceEncoder": "huggingface",
     "Prepared": "protocol",
     "Preparer": "protocol",
     "TableEncoder": "table",
+    "as_encoder": "protocol",
     "batches": "batching",
     "concatenate": "batching",
     "load_encoder": "loading",

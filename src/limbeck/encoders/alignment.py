@@ -63,6 +63,9 @@ class PieceReader(Protocol):
     @property
     def identity(self) -> str: ...
 
+    @property
+    def tells_case(self) -> bool: ...
+
     def __call__(self, texts: Sequence[Text], /) -> Alignment: ...
 
     def token(self, piece: int, /) -> str: ...
@@ -123,6 +126,11 @@ class Aligner:
         if self.backend is not None:
             return str(self.backend.to_str())
         return f"{type(self.slow).__name__} {sorted(self.slow.get_vocab().items())}"
+
+    @property
+    def tells_case(self) -> bool:
+        """Whether Tea and tea are different words."""
+        return self.encode("Tea") != self.encode("tea")
 
     def encode(self, text: str, *, special: bool = False) -> list[int]:
         """Pieces of one string."""

@@ -21,7 +21,7 @@ from limbeck.encoders.bilm import BiLM, State
 from limbeck.encoders.huggingface import DTYPES, choose_batch_tokens, choose_device, weights_fingerprint
 from limbeck.encoders.layers import TABLE, choose_layers
 from limbeck.encoders.preparer import PiecePreparer
-from limbeck.encoders.protocol import Ints, Prepared
+from limbeck.encoders.protocol import Encoder, Ints, Prepared
 from limbeck.encoders.spelling import WORD_START, Characters, Speller, lay_out
 from limbeck.errors import UsageError, choose
 from limbeck.transfer import send
@@ -32,7 +32,7 @@ FILTER_ROOM = {"cpu": 2**22}  #: numbers that the filters' answers may take at a
 _FILTER_ROOM = 2**28
 
 
-class ElmoEncoder:
+class ElmoEncoder(Encoder):
     """Vectors of every layer of a biLM: layer 0 is the word's own vector, twice; then both directions side by side.
 
     model         moved to device and dtype in place
@@ -111,6 +111,10 @@ class ElmoEncoder:
         return self._prepare.targets is not None or self._prepare.label is not None
 
     @property
+    def tells_case(self) -> bool:
+        return self._prepare.aligner.tells_case
+
+    @property
     def window(self) -> int:
         """Most characters read at once, boundaries included."""
         return self._window
@@ -128,6 +132,10 @@ class ElmoEncoder:
     def batch_tokens(self) -> int:
         """Most padded characters in a batch."""
         return self._batch_tokens
+
+    @property
+    def chooses_layers(self) -> bool:
+        return True
 
     @property
     def prepare(self) -> PiecePreparer:

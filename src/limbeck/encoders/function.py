@@ -13,7 +13,7 @@ import numpy as np
 
 from limbeck.corpus.units import SENTENCE_BITS, Sentence, Text
 from limbeck.encoders.preparer import identities
-from limbeck.encoders.protocol import Prepared
+from limbeck.encoders.protocol import Encoder, Prepared
 from limbeck.encoders.table import text_windows
 from limbeck.errors import InputError
 
@@ -51,7 +51,7 @@ class TextPreparer:
         )
 
 
-class FunctionEncoder:
+class FunctionEncoder(Encoder):
     """An encoder made of `f(texts) -> list of arrays`, (words, d) or (layers, words, d) for each text.
 
     The texts that reach `f` carry words, identities and where blanks are, not labels or

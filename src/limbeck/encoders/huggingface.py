@@ -25,7 +25,7 @@ from limbeck.encoders.packed import KINDS, Row, alike, cut_row, of_row, packed
 from limbeck.encoders.pooling import POOLINGS, Pooling
 from limbeck.encoders.positions import choose_window_size, first_position
 from limbeck.encoders.preparer import PiecePreparer
-from limbeck.encoders.protocol import Ints, Prepared
+from limbeck.encoders.protocol import Encoder, Ints, Prepared
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.transfer import send
 
@@ -37,7 +37,7 @@ ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBack
 _PROBE = "one two three four"
 
 
-class HuggingFaceEncoder:
+class HuggingFaceEncoder(Encoder):
     """Vectors of every layer of a transformers model.
 
     model, tokenizer  as loaded; the model is moved to device and dtype in place, a head (of a language
@@ -154,6 +154,10 @@ class HuggingFaceEncoder:
         return self._prepare.targets is not None or self._prepare.label is not None
 
     @property
+    def tells_case(self) -> bool:
+        return self._prepare.aligner.tells_case
+
+    @property
     def window(self) -> int:
         """Most pieces read at once, special tokens included."""
         return self._window
@@ -171,6 +175,10 @@ class HuggingFaceEncoder:
     def batch_tokens(self) -> int:
         """Most padded pieces in one forward pass."""
         return self._batch_tokens
+
+    @property
+    def chooses_layers(self) -> bool:
+        return True
 
     @property
     def prepare(self) -> PiecePreparer:

@@ -60,7 +60,7 @@ def read_parts(encoder: Encoder, batch: Prepared) -> Iterator[tuple[slice, Prepa
             yield slice(int(starts[low]), int(starts[high])), part, vectors
             del vectors  # the next part may need its room
             continue
-        if high - low == 1 or getattr(encoder, "carries_state", False):
+        if high - low == 1 or encoder.carries_state:
             raise _no_room(encoder, pieces, high - low)
         _keep_to(encoder, int(max(sizes[middle] - sizes[low], sizes[high] - sizes[middle])))
         waiting += [(middle, high), (low, middle)]
@@ -142,4 +142,4 @@ def _no_room(encoder: Encoder, pieces: int, texts: int) -> LimbeckError:
 
 
 def _device(encoder: Encoder) -> str:
-    return str(getattr(encoder, "device", "cpu"))
+    return str(encoder.device)

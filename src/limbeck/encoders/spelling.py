@@ -120,6 +120,10 @@ class Speller:
             lead=starts[is_word],
         )
 
+    @property
+    def tells_case(self) -> bool:
+        return not self.lowercase
+
     def token(self, piece: int) -> str:
         raise InputError(
             "A model that reads characters gives vectors to words only: leave --units out.",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from limbeck.corpus.units import Text
 from limbeck.encoders.layers import TABLE
 from limbeck.encoders.preparer import identities
-from limbeck.encoders.protocol import Ints, Prepared
+from limbeck.encoders.protocol import Encoder, Ints, Prepared
 from limbeck.errors import InputError
 from limbeck.real import real_array
 
@@ -72,7 +72,7 @@ class TablePreparer:
         )
 
 
-class TableEncoder:
+class TableEncoder(Encoder):
     """Vectors looked up in a table, anything with `words` and `matrix`; one layer, "table".
 
     Unknown words and zero vectors are left out and counted. `lower` looks a word up as it is

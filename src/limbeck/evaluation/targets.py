@@ -15,7 +15,8 @@ from limbeck.corpus import Corpus, Sentence
 from limbeck.corpus.segment import splitter_for
 from limbeck.corpus.units import SENTENCE_BITS
 from limbeck.encoders.layers import TABLE
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.preparer import PiecePreparer
+from limbeck.encoders.protocol import Encoder, EncoderLike, as_encoder
 from limbeck.encoders.table import table_fingerprint
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.evaluation.rows import TextRows
@@ -34,8 +35,6 @@ from limbeck.vectors.sentences import (
     without,
 )
 from limbeck.vectors.static import StaticVectors
-
-BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
 
 
 @runtime_checkable
@@ -78,6 +77,7 @@ class ModelTarget:
     oov: OutOfVocabulary = "drop"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "encoder", as_encoder(self.encoder))
         object.__setattr__(self, "name", self.name or self.encoder.name)
         if choose(self.oov, get_args(OutOfVocabulary), what="oov") == "fallback":
             raise UsageError(
@@ -93,7 +93,7 @@ class ModelTarget:
     @property
     def model_fingerprint(self) -> str | None:
         """Changes with the model, and with no setting; None where the encoder does not say."""
-        return getattr(self.encoder, "model_fingerprint", None)
+        return self.encoder.model_fingerprint
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class ModelTarget:
         return self.encoder.dim
 
     def describe(self) -> dict[str, Any]:
-        settings = self.encoder.describe() if hasattr(self.encoder, "describe") else {"units": self.encoder.units}
+        settings = self.encoder.describe()
         return {
             "name": self.name,
             "encoder": self.encoder.name,
@@ -122,13 +122,12 @@ class ModelTarget:
         """One pass over all texts."""
         sentences = [self._sentence(text, number) for number, text in enumerate(texts)]
         told = {"units": self.encoder.units}
-        if getattr(self.encoder.prepare, "special", False):
+        if isinstance(self.encoder.prepare, PiecePreparer) and self.encoder.prepare.special:
             told["special"] = "yes"
         if not any(sentence.words for sentence in sentences):
             nothing = torch.zeros(len(self.layers), 0, self.encoder.dim)
             return TextRows(self.layers, nothing, np.empty(0, dtype=np.int64), len(texts), told)
-        budget = int(getattr(self.encoder, "batch_tokens", None) or BATCH_TOKENS)
-        source = TextSource(Corpus.from_sentences(sentences), self.encoder, "sentence", budget)
+        source = TextSource(Corpus.from_sentences(sentences), self.encoder)
         found = collect(source, progress=self.progress)
         return TextRows(self.layers, found.vectors, found.texts >> SENTENCE_BITS, len(texts), told)
 
@@ -275,8 +274,8 @@ def as_target(thing: Any, *, name: str = "", settings: EvaluationSettings = DEFA
     oov, language, lowercase = settings.oov or "drop", settings.language, settings.lowercase
     if isinstance(thing, StaticVectors):
         return TableTarget(thing, name or "vectors", oov, language=language, lowercase=lowercase)
-    if isinstance(thing, Encoder):
-        return ModelTarget(thing, name, language, lowercase, oov=oov)
+    if isinstance(thing, EncoderLike):
+        return ModelTarget(as_encoder(thing), name, language, lowercase, oov=oov)
     return thing if isinstance(thing, Target) else None
 
 

@@ -72,7 +72,6 @@ class Measuring:
             encoder,
             self.wanted.words.labelled,
             file=self.folder / file,
-            batch_tokens=int(getattr(encoder, "batch_tokens", None) or 8192),
             progress=self.wanted.progress,
         )
 

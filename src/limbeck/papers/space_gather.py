@@ -59,7 +59,7 @@ def tuned_methods(best: dict[str, list[int]]) -> tuple[Method, ...]:
 
 def family_name(encoder: Any) -> str:
     """BERT, RoBERTa, GPT-2 or ELMo, by how the model reads."""
-    about = encoder.describe() if hasattr(encoder, "describe") else {}
+    about = encoder.describe()
     return "ELMo" if about.get("model_type") == "elmo" else FAMILIES[family_of(encoder)]
 
 

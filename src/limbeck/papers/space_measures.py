@@ -31,7 +31,7 @@ from limbeck.analysis.result import columns_of
 from limbeck.analysis.spaces import PUBLISHED, Method, family_of, published_methods
 from limbeck.corpus import Corpus, Sentence
 from limbeck.corpus.segment import splitter_for
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.protocol import DEFAULT_BATCH_TOKENS, Encoder
 from limbeck.evaluation.classifying.suite import scores as classify_scores
 from limbeck.evaluation.classifying.suite import tables as classify_tables
 from limbeck.evaluation.classifying.task import ClassifySet, ClassifyTask
@@ -52,7 +52,7 @@ from limbeck.papers.space_data import Data, pair_keys, sizes_of, some_pairs
 from limbeck.papers.space_subjects import NEW, part_of_analysis
 from limbeck.papers.space_wanted import Wanted
 from limbeck.repairs import ClusterRemoval
-from limbeck.runs.execution.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
+from limbeck.runs.execution.sources import open_corpus, open_encoder
 from limbeck.runs.repairing.local import CLUSTERS
 from limbeck.seeds import generator_for
 from limbeck.stream import TextSource
@@ -127,8 +127,7 @@ class Measuring:
 
     def source(self, corpus: Corpus, encoder: Encoder | None = None) -> TextSource:
         encoder = encoder or self.last_layer
-        budget = int(getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS)
-        return TextSource(corpus, encoder, "sentence", budget)
+        return TextSource(corpus, encoder)
 
     @cached_property
     def read(self) -> Read:
@@ -325,6 +324,7 @@ class Measuring:
             treebank,
             settings=self.settings(),
             groups=StructureSettings(groups=self.wanted.caps.groups),
+            batch_tokens=DEFAULT_BATCH_TOKENS,
             progress=self.wanted.progress,
         )
         kept = {name: columns for name, columns in part_of_analysis(found).tables.items() if name != "sentences"}
@@ -335,7 +335,7 @@ class Measuring:
         data = self.wanted.data
         verbs = TenseSettings(max_occurrences=self.wanted.caps.occurrences)
         options: dict[str, Any] = {"settings": self.settings(), "wanted": verbs}
-        options["progress"] = self.wanted.progress
+        options |= {"batch_tokens": DEFAULT_BATCH_TOKENS, "progress": self.wanted.progress}
         words = self._encoder(units="words", layers="-1")
         if data.semcor and data.treebank:
             treebank = Corpus(list(data.treebank), format="conllu")

@@ -71,7 +71,7 @@ def _told(error: Exception) -> str:
 
 def fingerprint_of(model: str, wanted: Wanted) -> str:
     """Of a model's weights, as `limbeck finetune` writes it."""
-    return str(getattr(open_encoder(model, **wanted.encoder), "model_fingerprint", ""))
+    return str(open_encoder(model, **wanted.encoder).model_fingerprint or "")
 
 
 def check_parents(tuned: Sequence[Tuned], parents: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from limbeck.runs.distill import distill
 from limbeck.runs.distilling.compute import distill_subject, open_subject
 from limbeck.runs.distilling.work import EVERYTHING
 from limbeck.runs.execution.context import RunContext
-from limbeck.runs.execution.sources import DEFAULT_BATCH_TOKENS, open_corpus, open_encoder
+from limbeck.runs.execution.sources import open_corpus, open_encoder
 from limbeck.stream import Plan, TextSource, survey
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
@@ -91,8 +91,7 @@ class ParentVectors:
         return preset_named(self.wanted.preset)
 
     def source(self, corpus: Corpus, unit: TextUnit) -> TextSource:
-        budget = int(getattr(self.last_layer, "batch_tokens", None) or DEFAULT_BATCH_TOKENS)
-        return TextSource(corpus, self.last_layer, unit, budget)
+        return TextSource(corpus, self.last_layer, unit)
 
     def plan(self, source: TextSource) -> Plan:
         """The words that occur often enough, in lower case: the paper's vocabulary."""
@@ -121,7 +120,7 @@ class ParentVectors:
 
     @property
     def device(self) -> str:
-        return str(getattr(self.last_layer, "device", "cpu"))
+        return str(self.last_layer.device)
 
     # vectors
 

@@ -23,6 +23,7 @@ from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.bilm_files import is_bilm_folder
 from limbeck.encoders.loading import check_model, load_encoder
 from limbeck.encoders.miniatures import is_miniature, miniature_folder
+from limbeck.encoders.protocol import DEFAULT_BATCH_TOKENS
 from limbeck.errors import InputError
 from limbeck.extras import need
 from limbeck.runs.execution.sources import is_static
@@ -137,7 +138,7 @@ def _of_spelling(folder: Path, corpus: Corpus, *, name: str) -> EmbeddingTable:
     encoder = load_encoder(folder, name=name, layers="0", device="cpu")
     words = _count_words(corpus)
     kept = [word for word, _ in words.most_common()]
-    found = collect_texts(encoder, [[word] for word in kept])
+    found = collect_texts(encoder, [[word] for word in kept], batch_tokens=DEFAULT_BATCH_TOKENS)
     # layer 0 has the same vector twice, once for each direction: half of it is the word's own
     half = found.vectors.shape[2] // 2
     rows = found.vectors[0, :, :half].numpy()

@@ -114,7 +114,7 @@ def extract(
     *,
     context: int | None = None,
     file: Path | None = None,
-    batch_tokens: int = 8192,
+    batch_tokens: int | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Features:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from limbeck.errors import choose
 
@@ -10,9 +10,15 @@ from limbeck.errors import choose
 PUBLISHED = {"bert": (15, 27, 12), "roberta": (25, 27, 12), "gpt2": (30, 10, 30)}
 
 
-def family_of(encoder: Any) -> str:
+class Described(Protocol):
+    """An encoder, or a source of its vectors."""
+
+    def describe(self) -> dict[str, Any]: ...
+
+
+def family_of(encoder: Described) -> str:
     """The paper's model that a model is most like: causal ones GPT-2, RoBERTa's kind RoBERTa, all others BERT."""
-    about = encoder.describe() if hasattr(encoder, "describe") else {}
+    about = encoder.describe()
     kept = about.get("kept_from")
     settings = (kept if isinstance(kept, dict) else about).get("encoder_settings", about)
     if settings.get("causal"):

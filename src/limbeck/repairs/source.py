@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from limbeck.corpus import Corpus
 from limbeck.encoded import Encoded
 from limbeck.errors import InputError
 from limbeck.repairs.files import as_torch, describe, fingerprint_of, steps_of
 from limbeck.repairs.methods import name_of
 from limbeck.stream import Plan, Source
 from limbeck.stream.filling import checked
-from limbeck.stream.plan import Surveyed
-from limbeck.stream.sources import device_of
+from limbeck.stream.sources import DerivedSource
 from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 
 LOST = "a zero vector after the repair"
 
 
-class RepairedSource:
+class RepairedSource(DerivedSource):
     """A source whose vectors are repaired, on the device that they are on, before anybody sees them.
 
     source   where the vectors come from: a text read through a model, or kept vectors
@@ -37,7 +35,8 @@ class RepairedSource:
     remedy = "ask for fewer clusters or components, or give more text"  #: where nothing is left of any vector
 
     def __init__(self, source: Source, repairs: Any) -> None:
-        self.source = source
+        super().__init__(source)
+        self.encoder = None  # whose vectors are others
         self.repairs = repairs_by_layer(repairs, source)
         self._modules: list[torch.nn.Module] = [as_torch(self.repairs[layer]) for layer in source.layers]
 
@@ -53,29 +52,6 @@ class RepairedSource:
             digest.update(fingerprint_of(self.repairs[layer]).encode())
         return f"{self.source.fingerprint}-{digest.hexdigest()}"
 
-    @property
-    def layers(self) -> tuple[str, ...]:
-        return self.source.layers
-
-    @property
-    def dim(self) -> int:
-        return self.source.dim
-
-    @property
-    def wordless(self) -> bool:
-        """Whether rows have no words."""
-        return bool(getattr(self.source, "wordless", False))
-
-    @property
-    def device(self) -> str:
-        return device_of(self.source)
-
-    @property
-    def corpus(self) -> Corpus | None:
-        """The text, where the source has one."""
-        found: Corpus | None = getattr(self.source, "corpus", None)
-        return found
-
     def describe(self) -> dict[str, object]:
         """The source's own account, and of each layer what was done to it."""
         told = {
@@ -84,8 +60,8 @@ class RepairedSource:
         }
         return self.source.describe() | {"repairs": told}
 
-    def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
-        return self.source.survey(workers=workers)
+    def on(self, device: str) -> RepairedSource:
+        return RepairedSource(self.source.on(device), self.repairs)
 
     def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]:
         return self._read(self.source.read(plan, start=start, workers=workers, seed=seed))

@@ -259,17 +259,16 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
         """The analysis of one model."""
         from limbeck.analysis import clusters_of, frequency_of, pairs_of, structure_of, tense_of
         from limbeck.analysis.groups import read_pairs
-        from limbeck.runs.execution.sources import DEFAULT_BATCH_TOKENS
         from limbeck.stream import TextSource
         from limbeck.stream.run import choose_unit
 
         data = self.data.data or ()
         pairs = self.what == "structure" and are_pairs(data)
         encoder = self._encoder(model, pairs=pairs)
-        batch_tokens = int(self.batches.batch_tokens or getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS)
-        about = encoder.describe() if hasattr(encoder, "describe") else {}
+        batch_tokens = self.batches.batch_tokens
+        about = encoder.describe()
         common: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
-        common["settings"] = self._settings(encoder.name, getattr(encoder, "model_fingerprint", None), about, context)
+        common["settings"] = self._settings(encoder.name, encoder.model_fingerprint, about, context)
         if pairs:
             return pairs_of(encoder, read_pairs(files_of(data)), batch_tokens=batch_tokens, **common)
         if self.what == "structure":

@@ -225,12 +225,11 @@ limbeck measure --vectors vectors --out runs/cached
 
     def writer(self, folder: Path) -> OccurrenceWriter:
         """What writes vectors into a folder, with what is known of their origin."""
-        from limbeck.distillation.wordlist import tells_case
         from limbeck.vectors import OccurrenceWriter
 
-        source = self.source
-        encoder = getattr(source, "encoder", None)
-        case = {} if encoder is None else {"tells_case": tells_case(encoder)}  # whether Tea and tea differ
+        source: Source = self.source
+        encoder = source.encoder
+        case = {} if encoder is None else {"tells_case": encoder.tells_case}  # whether Tea and tea differ
         return OccurrenceWriter(
             folder,
             encoder_name=source.name,

@@ -128,7 +128,7 @@ class MeasuredPass:
                 code="not_shared",
             )
         units = self.measures.rules.units
-        if units != reading.encoder.units and not reading.units_asked and hasattr(reading.encoder, "with_layers"):
+        if units != reading.encoder.units and not reading.units_asked and reading.encoder.chooses_layers:
             raise UsageError(
                 f"{self.title}: preset {self.measures.preset} is of {units}, and the pass reads "
                 f'{reading.encoder.units}: put units = "{units}" at the top of the pipeline, or run it separately.',
@@ -381,7 +381,7 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
 
         division = self.division
         measured, passed = measure_source(self.source, self.measures, context, division=division, on_index=announce)
-        texts = getattr(self.source, "corpus", None) if self.sentences.text else None
+        texts = self.source.corpus if self.sentences.text else None
         return MeasureResult.of(
             measured, passed, self.source, self.measures, texts=texts, options=self.options(), facts=division.told()
         )

@@ -270,7 +270,7 @@ limbeck probe --model ./fine-tuned --data labelled.jsonl --probes runs/before --
                 code="not_shared",
             )
         self.folder, self.shared = folder, True
-        if self.layers is None and hasattr(reading.encoder, "with_layers"):
+        if self.layers is None and reading.encoder.chooses_layers:
             try:
                 self.source = reading.source(EVERY_LAYER)
             except UsageError:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from limbeck.corpus import Corpus, Sentence
 from limbeck.corpus.units import SENTENCE_BITS
 from limbeck.encoded import Encoded, add_rows
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.protocol import EncoderLike, as_encoder
 from limbeck.stream.plan import Choice
 from limbeck.stream.run import run_pass
 from limbeck.stream.sources import Source, TextSource
@@ -107,10 +107,10 @@ def collect(
 
 
 def collect_texts(
-    encoder: Encoder,
+    encoder: EncoderLike,
     texts: Sequence[str | Sequence[str]],
     *,
-    batch_tokens: int = 8192,
+    batch_tokens: int | None = None,
     workers: int | Workers = 0,
     progress: bool = False,
 ) -> Collected:
@@ -118,6 +118,7 @@ def collect_texts(
 
     `texts` of the result are their indices. A text is encoded by itself, a long one in overlapping windows.
     """
+    encoder = as_encoder(encoder)
     words = [tuple(text.split() if isinstance(text, str) else text) for text in texts]
     sentences = [Sentence(each, number // DOCUMENT, index=number % DOCUMENT) for number, each in enumerate(words)]
     if not any(words):

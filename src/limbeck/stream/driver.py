@@ -74,7 +74,7 @@ class Ended:
 
 def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) -> list[Accumulator]:
     """The accumulators filled with all shards by workers of Ray; see `limbeck.stream.local.run_local`."""
-    if getattr(getattr(work.source, "encoder", None), "carries_state", False):
+    if work.source.encoder is not None and work.source.encoder.carries_state:
         raise UsageError(
             "--engine=ray divides the text, and this model carries its state through it: --engine local.",
             code="unsupported",

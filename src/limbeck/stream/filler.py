@@ -19,7 +19,7 @@ from limbeck.state import State
 from limbeck.stream.checkpoint import Part, arrays_of, merge_into, restored_as
 from limbeck.stream.filling import fill
 from limbeck.stream.plan import Plan
-from limbeck.stream.sources import Source, TextSource, VectorSource
+from limbeck.stream.sources import Source
 from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers
 
@@ -93,7 +93,7 @@ class Filler:
             self.parcel = self.ahead = None
             if packed is not None:
                 parcel: Parcel = pickle.loads(packed)
-                source = parcel.source if parcel.device is None else placed(parcel.source, parcel.device)
+                source = parcel.source if parcel.device is None else parcel.source.on(parcel.device)
                 self.parcel = replace(parcel, source=source)
         except Exception as error:
             return Failed(_plain(error))
@@ -202,16 +202,3 @@ def of_kind(kind: Any, config: Any) -> Any:
         with suppress(Exception), torch.device("meta"):
             kind(config)
     return kind.__new__(kind)
-
-
-def placed(source: Source, device: str) -> Source:
-    """The source with its vectors made on a device."""
-    if isinstance(source, TextSource):
-        move = getattr(source.encoder, "on", None)
-        return source if move is None else replace(source, encoder=move(device))
-    if isinstance(source, VectorSource):
-        return replace(source, device=device)
-    inner = getattr(source, "source", None)
-    if inner is not None:
-        source.source = placed(inner, device)  # type: ignore[attr-defined]
-    return source

@@ -26,7 +26,7 @@ from limbeck.remote import size_of
 from limbeck.stream.plan import Choice, Plan, choose_words
 from limbeck.stream.progress import clock as as_clock
 from limbeck.stream.run import survey
-from limbeck.stream.sources import Source, TextSource, device_of
+from limbeck.stream.sources import DerivedSource, Source, TextSource, device_of
 from limbeck.stream.tasks import Ready, ShardStart
 from limbeck.stream.workers import Pool
 from limbeck.strings import Strings
@@ -155,7 +155,7 @@ def look_ahead(
 
 def text_of(source: Any) -> TextSource | None:
     """The text that is read through an encoder, behind what changes its vectors."""
-    while not isinstance(source, TextSource) and hasattr(source, "source"):
+    while isinstance(source, DerivedSource):
         source = source.source
     return source if isinstance(source, TextSource) else None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from limbeck.accumulators import Accumulator
 from limbeck.corpus import Corpus
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.protocol import Encoder, EncoderLike, as_encoder
 from limbeck.errors import choose
 from limbeck.stream.checkpoint import Checkpoint, gaps
 from limbeck.stream.filling import Consumer, Work
@@ -40,13 +40,13 @@ class Passed:
 
 def stream(
     corpus: Corpus | str | Path | Sequence[Sequence[str]],
-    encoder: Encoder | Callable[..., Any] | str,
+    encoder: EncoderLike | Callable[..., Any] | str,
     accumulators: Sequence[Accumulator] | Callable[[Plan], Sequence[Accumulator]],
     *,
     text_unit: str = "sentence",
     engine: str = "local",
     out: str | Path | None = None,
-    batch_tokens: int = 8192,
+    batch_tokens: int | None = None,
     workers: int = 0,
     seed: int = 0,
     choice: Choice | None = None,
@@ -219,10 +219,8 @@ def _corpus(corpus: Any) -> Corpus:
 
 
 def _encoder(encoder: Any) -> Encoder:
-    from limbeck.encoders import FunctionEncoder, load_encoder
+    if not isinstance(encoder, str | Path):
+        return as_encoder(encoder)
+    from limbeck.encoders import load_encoder
 
-    if isinstance(encoder, str | Path):
-        return load_encoder(encoder)
-    if isinstance(encoder, Encoder):
-        return encoder
-    return FunctionEncoder(encoder, name=getattr(encoder, "__name__", "function"))
+    return load_encoder(encoder)

@@ -6,9 +6,9 @@ A source can be surveyed (cheap, for the plan) and read (dear, shard by shard).
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.units import TextUnit
 from limbeck.encoded import Encoded, Groups
 from limbeck.encoders.memory import read_parts
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.protocol import Encoder, as_encoder
 from limbeck.errors import InputError, UsageError
 from limbeck.seeds import hash_ids, hash_text
 from limbeck.stream.plan import Plan, Surveyed, surveyed
@@ -29,33 +29,96 @@ from limbeck.vectors.blocks import Identities
 NO_WORDS = "{}: every vector needs its word here, none has one: save both, numpy.savez(NAME, words=…, vectors=…)."
 
 
-class Source(Protocol):
-    """Anything that gives occurrences with vectors."""
+class Source(ABC):
+    """Anything that gives occurrences with vectors.
+
+    encoder    what gives the vectors, just as they are; None where there is no such thing, or they are changed
+    corpus     the text; None where it is not there any more
+    text_unit  what the text was divided into
+    path       where kept vectors lie, for messages
+    device     where the vectors are made, without an encoder
+    wordless   whether rows have no words: an array by itself
+    remedy     what to do where nothing has a vector
+    """
+
+    encoder: Encoder | None = None
+    corpus: Corpus | None = None
+    text_unit: TextUnit = "sentence"
+    path: str = ""
+    device: str = "cpu"
+    wordless: bool = False
+    remedy: str = "check --model and --lowercase, or --context and --keep-first"
 
     @property
+    @abstractmethod
     def name(self) -> str: ...
     @property
+    @abstractmethod
     def fingerprint(self) -> str: ...
     @property
+    @abstractmethod
     def layers(self) -> tuple[str, ...]: ...
     @property
+    @abstractmethod
     def dim(self) -> int: ...
-    def survey(self, *, workers: Workers) -> Iterator[Surveyed]: ...
-    def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]: ...
+    @abstractmethod
     def describe(self) -> dict[str, object]: ...
+    @abstractmethod
+    def survey(self, *, workers: Workers) -> Iterator[Surveyed]: ...
+    @abstractmethod
+    def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]: ...
+
+    def on(self, device: str) -> Source:
+        """The source with its vectors made on a device."""
+        return self
+
+
+class DerivedSource(Source):
+    """A source that changes something of another, and is as that one in all else."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.encoder, self.corpus, self.text_unit = source.encoder, source.corpus, source.text_unit
+        self.path, self.device, self.wordless = source.path, device_of(source), source.wordless
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def fingerprint(self) -> str:
+        return self.source.fingerprint
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return self.source.layers
+
+    @property
+    def dim(self) -> int:
+        return self.source.dim
+
+    def describe(self) -> dict[str, object]:
+        return self.source.describe()
+
+    def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
+        return self.source.survey(workers=workers)
+
+    def read(self, plan: Plan, *, start: int, workers: Workers, seed: int) -> Iterator[Encoded | ShardEnd]:
+        return self.source.read(plan, start=start, workers=workers, seed=seed)
 
 
 @dataclass(frozen=True)
-class TextSource:
+class TextSource(Source):
     """A corpus, read through an encoder."""
 
-    corpus: Corpus
-    encoder: Encoder
+    corpus: Corpus = field()
+    encoder: Encoder = field()
     text_unit: TextUnit = "sentence"
-    batch_tokens: int = 8192
+    batch_tokens: int | None = None  # None: as many as the encoder says
 
     def __post_init__(self) -> None:
-        if self.batch_tokens < 1:
+        object.__setattr__(self, "encoder", as_encoder(self.encoder))
+        if self.batch_tokens is not None and self.batch_tokens < 1:
             raise UsageError(
                 f"--batch-tokens is a number of pieces, 1 or more; got {self.batch_tokens}.",
                 code="out_of_range",
@@ -82,8 +145,8 @@ class TextSource:
         return {
             "encoder": self.encoder.name,
             "encoder_fingerprint": self.encoder.fingerprint,
-            "model_fingerprint": getattr(self.encoder, "model_fingerprint", None),
-            "encoder_settings": self.encoder.describe() if hasattr(self.encoder, "describe") else {},
+            "model_fingerprint": self.encoder.model_fingerprint,
+            "encoder_settings": self.encoder.describe(),
             "corpus": self.corpus.describe(),
             "corpus_fingerprint": self.corpus.fingerprint,
             "text_unit": self.text_unit,
@@ -91,7 +154,7 @@ class TextSource:
 
     def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
         # pieces, or chosen words: the encoder knows what will have a vector
-        selective = self.encoder.units == "pieces" or getattr(self.encoder, "selective", False)
+        selective = self.encoder.units == "pieces" or self.encoder.selective
         prepare = self.encoder.prepare if selective else None
         return workers.run(Survey(self.corpus, self.text_unit, prepare))
 
@@ -121,18 +184,26 @@ class TextSource:
                 )
                 del vectors  # the next batch may need its room
 
+    def on(self, device: str) -> TextSource:
+        return replace(self, encoder=self.encoder.on(device))
+
     def feed(self, plan: Plan, *, start: int = 0, seed: int = 0) -> Feed:
         """The job that makes batches ready for the encoder."""
-        return Feed(self.corpus, self.text_unit, self.encoder.prepare, plan, start, self.batch_tokens, seed)
+        budget = self.batch_tokens or self.encoder.batch_tokens
+        return Feed(self.corpus, self.text_unit, self.encoder.prepare, plan, start, budget, seed)
 
 
 @dataclass(frozen=True)
-class VectorSource:
+class VectorSource(Source):
     """Vectors kept from an earlier pass, or brought by a user."""
 
     kept: OccurrenceVectors
-    path: str
+    path: str = field()
     device: str = "cpu"
+    wordless: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wordless", self.kept.wordless)
 
     @property
     def name(self) -> str:
@@ -150,11 +221,6 @@ class VectorSource:
     def dim(self) -> int:
         return self.kept.dim
 
-    @property
-    def wordless(self) -> bool:
-        """Whether rows have no words: an array by itself."""
-        return self.kept.wordless
-
     def describe(self) -> dict[str, object]:
         return {
             "vectors": self.path,
@@ -163,6 +229,9 @@ class VectorSource:
             "model_fingerprint": self.kept.model_fingerprint,
             "kept_from": self.kept.about,
         }
+
+    def on(self, device: str) -> VectorSource:
+        return replace(self, device=device)
 
     def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
         for number in range(self.kept.shards):
@@ -200,8 +269,7 @@ class VectorSource:
 
 def device_of(source: Source) -> str:
     """Kind of device a source's vectors are made on."""
-    device = getattr(getattr(source, "encoder", source), "device", "cpu")
-    return str(device).split(":")[0]
+    return str((source.encoder or source).device).split(":")[0]
 
 
 def _without(batch: Encoded, texts: NDArray[np.int64]) -> Encoded:

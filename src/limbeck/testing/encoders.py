@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 
 from limbeck.corpus.units import Sentence, Text
-from limbeck.encoders.protocol import Encoder, Prepared
+from limbeck.encoders.protocol import REQUIRED, EncoderLike, Prepared
 from limbeck.testing.laws import BrokenLaw
 
 NOISE = {torch.float64: 1e-5, torch.float32: 1e-5}  #: a vector may move by this part of its norm with the batch
@@ -18,13 +18,15 @@ HALF_NOISE = 2e-2  #: the same for 16-bit vectors
 Encoding = tuple[Prepared, torch.Tensor]
 
 
-def check_encoder(encoder: Encoder, texts: Sequence[Text] | None = None) -> None:
+def check_encoder(encoder: EncoderLike, texts: Sequence[Text] | None = None) -> None:
     """Check an encoder that gives every word a vector, on `texts` or else on a few made ones.
 
     Where `prepare` does not pickle it only warns: such an encoder works, in one process.
     """
     texts = _example_texts() if texts is None else list(texts)
-    who = f"The encoder {encoder.name!r}"
+    who = f"The encoder {getattr(encoder, 'name', type(encoder).__name__)!r}"
+    if missing := [name for name in REQUIRED if not hasattr(encoder, name)]:
+        raise BrokenLaw(who, "an encoder has the members of limbeck.encoders.EncoderLike", f"no {', '.join(missing)}")
     whole = _encode(who, encoder, texts)
     _check_units(who, encoder, texts, whole[0])
     _compare(who, "encoding is deterministic", whole, [_encode(who, encoder, texts)])
@@ -51,7 +53,7 @@ def _example_texts() -> list[Text]:
     ]
 
 
-def _encode(who: str, encoder: Encoder, texts: Sequence[Text]) -> Encoding:
+def _encode(who: str, encoder: EncoderLike, texts: Sequence[Text]) -> Encoding:
     law = "texts give (layers, units, dim) finite floats"
     prepared = encoder.prepare(texts)
     vectors = encoder.forward(prepared).detach().cpu()
@@ -63,7 +65,7 @@ def _encode(who: str, encoder: Encoder, texts: Sequence[Text]) -> Encoding:
     return prepared, vectors
 
 
-def _check_units(who: str, encoder: Encoder, texts: Sequence[Text], prepared: Prepared) -> None:
+def _check_units(who: str, encoder: EncoderLike, texts: Sequence[Text], prepared: Prepared) -> None:
     law = "each word gets one vector or a counted reason"
     sizes = {(text.identity, s.identity): len(s.words) for text in texts for s in text.sentences}
     units = [*zip(prepared.texts.tolist(), prepared.sentences.tolist(), prepared.positions.tolist(), strict=True)]

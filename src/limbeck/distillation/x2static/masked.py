@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from limbeck.corpus.units import Text
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.distillation.x2static.sampling import kept
+from limbeck.encoders.alignment import Aligner
 from limbeck.encoders.batching import ranges
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.encoders.preparer import PiecePreparer
-from limbeck.encoders.protocol import Prepared
+from limbeck.encoders.protocol import Prepared, WrappedEncoder
 from limbeck.errors import UsageError
 from limbeck.seeds import hash_occurrences
 from limbeck.strings import Strings
@@ -23,7 +23,7 @@ from limbeck.strings import Strings
 MASKS = ("[MASK]", "<mask>")
 
 
-class MaskedTargets:
+class MaskedTargets(WrappedEncoder):
     """An encoder whose vector of a word is the mean over the pieces of its sentence, the word itself masked.
 
     Only the words that will be targets of the first epoch are read, since each costs a forward pass of its own.
@@ -37,7 +37,7 @@ class MaskedTargets:
                 "masked contexts belong to words: leave --units=pieces out.", code="exclusive", parameter="units"
             )
         reader = encoder.prepare.aligner
-        backend = getattr(reader, "backend", None)
+        backend = reader.backend if isinstance(reader, Aligner) else None
         found = [backend.token_to_id(name) for name in MASKS] if backend is not None else []
         mask = next((piece for piece in found if piece is not None), None)
         if mask is None or encoder.causal:
@@ -46,35 +46,16 @@ class MaskedTargets:
                 code="unsupported",
                 parameter="context",
             )
-        self.encoder = encoder
-        self.prepare = MaskingPreparer(encoder.prepare, mask, vocabulary, keep, seed)
-
-    @property
-    def name(self) -> str:
-        return self.encoder.name
+        super().__init__(encoder)
+        self._prepare = MaskingPreparer(encoder.prepare, mask, vocabulary, keep, seed)
 
     @property
     def fingerprint(self) -> str:
         return f"{self.encoder.fingerprint}-masked"
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        return self.encoder.layers
-
-    @property
-    def dim(self) -> int:
-        return self.encoder.dim
-
-    @property
-    def units(self) -> str:
-        return "words"
-
-    @property
-    def device(self) -> torch.device:
-        return self.encoder.device
-
-    def forward(self, batch: Prepared) -> torch.Tensor:
-        return self.encoder.forward(batch)
+    def prepare(self) -> MaskingPreparer:
+        return self._prepare
 
 
 @dataclass(frozen=True)

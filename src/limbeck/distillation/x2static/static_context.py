@@ -16,7 +16,7 @@ from limbeck.distillation.x2static.sampling import Negatives
 from limbeck.distillation.x2static.settings import Sent2Vec
 from limbeck.encoders.batching import ranges
 from limbeck.encoders.function import TextPreparer
-from limbeck.encoders.protocol import Prepared
+from limbeck.encoders.protocol import Encoder, Prepared
 from limbeck.seeds import hash_ids
 from limbeck.stream import TextSource
 from limbeck.transfer import send
@@ -24,7 +24,7 @@ from limbeck.transfer import send
 _MULTIPLIER = np.uint64(116_049_371)  #: of fastText's hash of word n-grams
 
 
-class NoTeacher:
+class NoTeacher(Encoder):
     """An encoder that reads words and says nothing of them: one dimension, always 1."""
 
     name = "words"
@@ -35,7 +35,11 @@ class NoTeacher:
     prepare = TextPreparer()
 
     def __init__(self, device: str = "cpu") -> None:
-        self.device = torch.device(device)
+        self._device = torch.device(device)
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
 
     def forward(self, batch: Prepared) -> torch.Tensor:
         return torch.ones(1, len(batch), 1, device=self.device)

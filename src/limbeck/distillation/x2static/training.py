@@ -65,15 +65,14 @@ def train(
     source = _suited(source, plan, settings)
     layer = source.layers.index(choose(settings.layer or source.layers[-1], source.layers, what="layer"))
     dim = settings.dim if isinstance(settings, Sent2Vec) else source.dim
-    device = getattr(getattr(source, "encoder", source), "device", "cpu")
     trainer = Trainer(
         plan.vocabulary.counts,
         dim,
         settings,
         shard_units=np.array([shard.units for shard in plan.shards]),
-        device=device,
+        device=(source.encoder or source).device,
         layer=layer,
-        paragraphs=getattr(source, "text_unit", "sentence") != "sentence",
+        paragraphs=source.text_unit != "sentence",
         start=start,
         group=group,
     )
@@ -135,7 +134,7 @@ def train(
 def _suited(source: Source, plan: Plan, settings: Training) -> Source:
     """The source with a teacher that gives what the settings need, and no more."""
     if isinstance(settings, Sent2Vec) and isinstance(source, TextSource):
-        return replace(source, encoder=NoTeacher(str(getattr(source.encoder, "device", "cpu"))))
+        return replace(source, encoder=NoTeacher(str(source.encoder.device)))
     context = getattr(settings, "context", "words")
     if context in ("words", "others"):
         return source

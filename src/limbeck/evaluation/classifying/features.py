@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from limbeck.corpus import Corpus, Sentence
 from limbeck.corpus.units import SENTENCE_BITS
 from limbeck.encoders.preparer import PiecePreparer
-from limbeck.encoders.protocol import Encoder, Preparer
+from limbeck.encoders.protocol import Encoder, Preparer, as_encoder
 from limbeck.errors import InputError
 from limbeck.evaluation.classifying.joined import JoinedPreparer, OneLayer, cut_longest, words_instead
 from limbeck.evaluation.classifying.task import Examples, Kind
@@ -134,7 +134,7 @@ def _encode_flattened(
         kept = _cut_words([text.split() for text in texts], length, whole=prepare is not None)
         document, pair = divmod(number, DOCUMENT)
         sentences += [Sentence(tuple(words), document, pair, pair * sides + side) for side, words in enumerate(kept)]
-    source = TextSource(Corpus.from_sentences(sentences), OneLayer(encoder, layer, prepare), "paragraph")
+    source = TextSource(Corpus.from_sentences(sentences), as_encoder(OneLayer(encoder, layer, prepare)), "paragraph")
     found = collect(source, progress=progress)
     n = len(examples)
     owner = (found.texts >> SENTENCE_BITS) * DOCUMENT + (found.texts & ((1 << SENTENCE_BITS) - 1)) // sides
@@ -165,7 +165,7 @@ def _rows(vectors: torch.Tensor, encoder: Encoder) -> torch.Tensor:
         raise InputError(
             f"{encoder.name} gives no vector for any of the texts: give texts with words it knows.", code="no_vectors"
         )
-    return vectors.to(getattr(encoder, "device", vectors.device)).clone()
+    return vectors.to(encoder.device).clone()
 
 
 def _together(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

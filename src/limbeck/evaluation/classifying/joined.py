@@ -110,7 +110,9 @@ class OneLayer:
         self.layers = (layer,)
         self.name = encoder.name
         self.dim = encoder.dim
-        self.units = encoder.units if prepare is None else getattr(prepare, "units", "pieces")
+        self.units = encoder.units
+        if prepare is not None:
+            self.units = prepare.units if isinstance(prepare, PiecePreparer) else "pieces"
         self.fingerprint = f"{encoder.fingerprint}-{layer}-{type(prepare).__name__}"
 
     @property

@@ -17,7 +17,7 @@ from limbeck.evaluation.settings import DEFAULTS, EvaluationSettings, Features
 from limbeck.seeds import generator_for
 
 if TYPE_CHECKING:  # torch loads when something is classified, not before
-    from limbeck.encoders import Encoder
+    from limbeck.encoders import EncoderLike
     from limbeck.evaluation.classifying.features import EncodedExamples
     from limbeck.repairs import Repair
 
@@ -29,23 +29,24 @@ LEARNING_RATES: dict[Features, float] = {"mean": 1e-3, "flattened": 3e-5}
 ENOUGH = 1_000_000  #: rows, of which clusters of any published number have plenty
 
 
-def published_repairs(encoder: Encoder, *, rows: int = ENOUGH) -> dict[str, Repair | None]:
+def published_repairs(encoder: EncoderLike, *, rows: int = ENOUGH) -> dict[str, Repair | None]:
     """The three settings of Rajaee & Pilehvar (2021): nothing, the global and the cluster-based removal.
 
     Clusters and components are those the paper found on STS-B's development set for the model that an encoder is most
     like: 27 clusters with 12 components, 15 globally (BERT), 27 with 12, 25 globally (RoBERTa), 10 with 30, 30
     globally (GPT-2); fewer in a small space or of few rows, see `limbeck.repairs.published`.
     """
+    from limbeck.encoders import as_encoder
     from limbeck.repairs import AllButTheTop, ClusterRemoval
     from limbeck.repairs.published import family_of, published_numbers
 
-    whole, clusters, each = published_numbers(family_of(encoder), dim=encoder.dim, rows=rows)
+    whole, clusters, each = published_numbers(family_of(as_encoder(encoder)), dim=encoder.dim, rows=rows)
     return {"baseline": None, "global": AllButTheTop(whole), "cluster": ClusterRemoval(clusters, each)}
 
 
 def classify(
     task: ClassifyTask | ClassifySet,
-    encoder: Encoder,
+    encoder: EncoderLike,
     repairs: Mapping[str, Repair | None] | None = None,
     settings: EvaluationSettings = DEFAULTS,
     *,
@@ -65,10 +66,12 @@ def classify(
     The vectors are computed once. Every setting has the same examples, starts and order of examples. A start's seed
     gives it its first weights and its order of examples, alike for all settings.
     """
+    from limbeck.encoders import as_encoder
     from limbeck.evaluation.classifying.features import encode_examples
     from limbeck.evaluation.classifying.mlp import MlpSettings, train
     from limbeck.stream.progress import Progress
 
+    encoder = as_encoder(encoder)
     seed, scale = settings.seed, settings.scale
     features, seeds = settings.features or "mean", tuple(range(settings.starts or STARTS))
     rates = settings.learning_rate or (LEARNING_RATES[features],)

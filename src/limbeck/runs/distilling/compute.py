@@ -15,7 +15,6 @@ from limbeck.distillation.methods import METHODS, in_order, own_settings, start_
 from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import read_word_list
 from limbeck.distillation.x2static.settings import Training
-from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError, choose
 from limbeck.runs.distilling.needs import needs
 from limbeck.runs.distilling.subject import Subject
@@ -54,8 +53,7 @@ def open_subject(
         check_without_teacher(settings)
     if corpus is not None or vectors is not None or model is None:
         source = need_words(open_source(model, corpus, vectors=vectors, **options))
-        encoder: Encoder | None = getattr(source, "encoder", None)
-        return checked(Subject(source, encoder, only, also, str(model) if named else ""), settings)
+        return checked(Subject(source, source.encoder, only, also, str(model) if named else ""), settings)
     reading = [name for name in settings.methods if METHODS[name].alone is None]
     if reading:
         others = [name for name in METHODS if METHODS[name].alone is not None]
@@ -120,7 +118,7 @@ def open_within(window: int, model: Any, corpus: Any, settings: DistillSettings,
         return open_subject(model, corpus, settings, window=window, **options)
     except UsageError:
         subject = open_subject(model, corpus, settings, **options)  # refuses again what is wrong otherwise
-    own = getattr(subject.encoder, "window", None)
+    own = None if subject.encoder is None else subject.encoder.window
     having = "has none to choose" if own is None else f"reads {own}"
     note = f"the preset's window is {window} pieces, and the teacher {having}: its own was taken."
     return replace(subject, notes=(*subject.notes, note))

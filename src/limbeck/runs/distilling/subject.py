@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.corpus.sample import LICENCE, SAMPLE
-from limbeck.distillation.wordlist import tells_case
 from limbeck.encoders.miniatures import is_miniature, miniature_folder
 from limbeck.encoders.protocol import Encoder
 from limbeck.seeds import hash_text
@@ -61,7 +60,7 @@ class Subject:
     def tells_case(self) -> bool | None:
         """Whether the teacher tells Tea and tea apart; None of kept vectors that do not say."""
         if self.encoder is not None:
-            return tells_case(self.encoder)
+            return self.encoder.tells_case
         assert self.source is not None
         kept = self.source.describe().get("kept_from")
         told = kept.get("tells_case") if isinstance(kept, Mapping) else None
@@ -74,11 +73,10 @@ def describe(subject: Subject) -> dict[str, Any]:
         told: Mapping[str, Any] = subject.source.describe()
     else:
         assert subject.encoder is not None
-        settings = subject.encoder.describe() if hasattr(subject.encoder, "describe") else {}
         told = {
             "encoder_fingerprint": subject.encoder.fingerprint,
-            "model_fingerprint": getattr(subject.encoder, "model_fingerprint", None),
-            "encoder_settings": settings,
+            "model_fingerprint": subject.encoder.model_fingerprint,
+            "encoder_settings": subject.encoder.describe(),
         }
     teacher = {
         "name": subject.name,

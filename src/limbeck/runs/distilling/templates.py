@@ -14,7 +14,7 @@ def templates_warning(subject: Subject, settings: DistillSettings) -> str:
         return ""
     if subject.source is None:
         what, fit = "words", fit_of_list(subject.only or (), "en")
-    elif (corpus := getattr(subject.source, "corpus", None)) is not None:
+    elif (corpus := subject.source.corpus) is not None:
         what, fit = "text", corpus.fit
     else:
         return ""

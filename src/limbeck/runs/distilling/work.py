@@ -184,7 +184,7 @@ class Distillation:
         known = Known(words.words, self.counts_of(words), split_words(subject.encoder, words.words))
         if words is self.listed:
             self.cut_up = int(known.split[: words.shown].sum())
-        device = str(getattr(subject.encoder, "device", "cpu"))
+        device = "cpu" if subject.encoder is None else str(subject.encoder.device)
         how: dict[str, Any] = {"device": device, "progress": self.how["progress"]}
         return [method.compose(parts, known, own_settings(name, self.settings), **how)]
 

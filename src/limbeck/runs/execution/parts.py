@@ -28,6 +28,7 @@ from limbeck.state import State, load, save
 from limbeck.stream import Choice, Plan, Source, survey
 from limbeck.stream.checkpoint import PLAN, Checkpoint, Part
 from limbeck.stream.plan import Surveyed, choose_words
+from limbeck.stream.sources import DerivedSource
 from limbeck.stream.workers import Workers
 
 TEXTS = "texts.npz"  #: beside a plan: what each of its texts says, as hashes
@@ -135,18 +136,15 @@ class LaterDocuments(Corpus):
         return {**super().describe(), "first_document": self.first_document}
 
 
-class Watched:
+class Watched(DerivedSource):
     """A source that remembers, when it is surveyed, what its texts say."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        super().__init__(source)
         self._contents: list[NDArray[np.uint64]] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
-
     def survey(self, *, workers: Workers) -> Iterator[Surveyed]:
-        for found in self._source.survey(workers=workers):
+        for found in self.source.survey(workers=workers):
             self._contents.append(found.contents)
             yield found
 

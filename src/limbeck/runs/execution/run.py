@@ -204,7 +204,7 @@ class SharedRun(Run[R]):
     def join_pass(self, reading: Reading, folder: RunFolder) -> None:
         """Take the shared text and model, with its own layers."""
         self.folder = folder
-        usual = self.usual_layers if hasattr(reading.encoder, "with_layers") else None
+        usual = self.usual_layers if reading.encoder.chooses_layers else None
         self.source = reading.source(usual if self.layers is None else self.layers)
 
     @abstractmethod

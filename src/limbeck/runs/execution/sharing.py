@@ -18,7 +18,7 @@ from typing import Any
 from limbeck.accumulators import Accumulator
 from limbeck.corpus import Corpus
 from limbeck.corpus.units import SENTENCE_BITS, TextUnit, texts_of
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.protocol import Encoder, as_encoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.execute import complete
@@ -48,20 +48,17 @@ class Reading:
     corpus: Corpus
     encoder: Encoder
     text_unit: TextUnit = "sentence"
-    batch_tokens: int = 8192
+    batch_tokens: int | None = None
     model: str = ""  # as it was named
     units_asked: bool = False  # whether words or pieces were asked for, or are the model's own choice
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoder", as_encoder(self.encoder))
+
     def source(self, layers: str | Sequence[str] | None) -> TextSource:
         """The text read with these layers; a model that has no choice of layers has its own."""
-        choose = getattr(self.encoder, "with_layers", None)
-        if choose is None and layers is not None:
-            raise UsageError(
-                f"layers cannot be chosen for {self.encoder.name}: leave them out.",
-                code="no_effect",
-                parameter="layers",
-            )
-        encoder = self.encoder if choose is None else choose(layers)
+        has_own = layers is None and not self.encoder.chooses_layers
+        encoder = self.encoder if has_own else self.encoder.with_layers(layers)
         return TextSource(self.corpus, encoder, self.text_unit, self.batch_tokens)
 
 
@@ -133,7 +130,7 @@ def share_pass(
 ) -> None:
     """The one pass, and what it gives put where each job will look for it."""
     names = dict.fromkeys(layer for job in jobs for layer in job.source.layers)
-    source = reading.source(list(names) if hasattr(reading.encoder, "with_layers") else None)
+    source = reading.source(list(names) if reading.encoder.chooses_layers else None)
     state = jobs[0].folder.state / SHARED
     told = identities_of(jobs)
     identity = identity_of(source, told)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.corpus import Corpus
-from limbeck.encoders import FunctionEncoder, TableEncoder, load_encoder
+from limbeck.encoders import TableEncoder, load_encoder
 from limbeck.encoders.huggingface import choose_device
 from limbeck.encoders.loading import LOADABLE, kind_of, loaded_encoder
 from limbeck.encoders.miniatures import is_miniature
 from limbeck.encoders.preparer import UNITS
-from limbeck.encoders.protocol import Encoder
+from limbeck.encoders.protocol import Encoder, EncoderLike, as_encoder
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.remote import brought
 from limbeck.runs.execution.in_memory import corpus_in_memory, names_something
@@ -27,7 +27,6 @@ from limbeck.vectors.spacy_folders import is_spacy
 
 #: options of a corpus; all others are the encoder's
 CORPUS_OPTIONS = ("format", "language", "lowercase", "characters", "paragraphs", "columns", "cells", "encoding")
-DEFAULT_BATCH_TOKENS = 8192  #: padded pieces a batch, where an encoder has no wish of its own
 
 
 def open_source(
@@ -99,15 +98,13 @@ def open_source(
             code="no_effect",
             parameter="units",
         )
-    if batch_tokens is None:
-        batch_tokens = getattr(encoder, "batch_tokens", None) or DEFAULT_BATCH_TOKENS
-    return TextSource(text, encoder, choose_unit(text_unit), int(batch_tokens))
+    return TextSource(text, encoder, choose_unit(text_unit), batch_tokens)
 
 
 def need_words(source: Source) -> Source:
     """The source, if its rows have words."""
-    if getattr(source, "wordless", False):
-        raise InputError(NO_WORDS.format(getattr(source, "path", source.name)), code="no_words", parameter="words")
+    if source.wordless:
+        raise InputError(NO_WORDS.format(source.path or source.name), code="no_words", parameter="words")
     return source
 
 
@@ -161,15 +158,15 @@ def open_encoder(model: Any, *, units: str = "words", batch_tokens: int | None =
         if isinstance(model, StaticVectors):
             return TableEncoder(model, device=device)
         return TableEncoder(StaticVectors.load(model), name=Path(model).name, device=device)
-    if isinstance(model, Encoder):
+    if isinstance(model, EncoderLike):
         refuse_options(options, "an encoder of your own")
-        return model
+        return as_encoder(model)
     if (loaded := loaded_encoder(model, units=units, batch_tokens=batch_tokens, **options)) is not None:
         return loaded
     if not callable(model) or hasattr(model, "named_modules"):  # a module of torch reads tensors, no texts
         raise UsageError(f"{LOADABLE}; got {kind_of(model)}.", code="wrong_type", parameter="model")
     refuse_options(options, "an encoder of your own")
-    return FunctionEncoder(model, name=getattr(model, "__name__", "function"))
+    return as_encoder(model)
 
 
 def refuse_options(options: dict[str, Any], what: str) -> None:

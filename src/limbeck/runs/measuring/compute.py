@@ -64,7 +64,7 @@ def measure_source(
             **how,
         )
         passed.seconds = time.monotonic() - began
-        check_any(passed, source, division)
+        check_any(passed, source.remedy, division)
         partition = None
         if settings.two_pass:
             moments = next(a for a in passed.accumulators if isinstance(a, Moments))
@@ -85,9 +85,9 @@ def identity_for(source: Source, settings: MeasureSettings, division: Division |
     )
 
 
-def check_enough(index: Plan, settings: MeasureSettings, source: object = None) -> None:
+def check_enough(index: Plan, settings: MeasureSettings, source: Source | None = None) -> None:
     """A run without a single word to track would be a table of holes, unless nobody has asked for words."""
-    if not len(index.vocabulary) and not getattr(source, "wordless", False):
+    if not len(index.vocabulary) and not (source is not None and source.wordless):
         raise LimbeckError(
             f"at least one word must occur in {settings.min_contexts} different texts; of {index.types:,} words in "
             f"{index.texts:,} texts none does: lower --min-contexts or give more text.",
@@ -96,7 +96,7 @@ def check_enough(index: Plan, settings: MeasureSettings, source: object = None) 
         )
 
 
-def check_any(passed: Passed, source: object, division: Division | None = None) -> None:
+def check_any(passed: Passed, remedy: str, division: Division | None = None) -> None:
     """A run in which no word has a vector would be a table of holes too."""
     if not any(accumulator.n for accumulator in passed.accumulators if isinstance(accumulator, Moments)):
         if division is not None and division.part is not None and not any(passed.dropped.values()):
@@ -107,7 +107,6 @@ def check_any(passed: Passed, source: object, division: Division | None = None) 
                 parameter="part",
             )
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)
-        remedy = getattr(source, "remedy", "check --model and --lowercase, or --context and --keep-first")
         raise LimbeckError(
             f"at least one word must have a vector, none of {passed.plan.units:,} has: "
             f"{reasons or 'none was asked for'}: {remedy}.",

@@ -23,7 +23,7 @@ from limbeck.runs.measuring.sample import SIZE
 from limbeck.runs.measuring.sums import accumulators_for
 from limbeck.runs.merging.sides import Side, check_model, joined_plan, record_in
 from limbeck.state import load, save
-from limbeck.stream import Passed, Plan
+from limbeck.stream import Passed, Plan, Source
 from limbeck.stream.checkpoint import PARTS, Part, gaps, merge_into, restored
 from limbeck.stream.progress import Progress
 from limbeck.vectors.damaged import told_as_damage
@@ -73,7 +73,7 @@ def merge_measured(folders: Sequence[Path], context: RunContext, *, options: Map
             bar.advance(1)
     passed = Passed(index, made, dict(dropped), sum(float(side.told.get("seconds", 0)) for side in sides))
     source = MergedSource(record["name"], tuple(record["layers"]), record["dim"], origin)
-    check_any(passed, source)
+    check_any(passed, Source.remedy)
     measured = compute(source.name, source.layers, index, made, settings)
     facts = {"merged": about_merge(sides)} | ({"part": identity["part"]} if "part" in identity else {})
     if context.checkpoint is not None:

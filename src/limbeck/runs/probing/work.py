@@ -123,7 +123,7 @@ class Probing:
 
     @cached_property
     def device(self) -> torch.device:
-        return torch.device(getattr(self.encoder, "device", "cpu"))
+        return torch.device(self.encoder.device)
 
     def begin(
         self,
@@ -177,7 +177,6 @@ class Probing:
             self.labelled,
             context=size,
             file=file,
-            batch_tokens=int(getattr(self.encoder, "batch_tokens", None) or 8192),
             workers=self._workers,
             progress=self._progress,
         )

@@ -73,7 +73,7 @@ class Fit:
             )
         if given is not None:
             return read_counts(given) if isinstance(given, str | Path) else dict(given)
-        if subject.alone or getattr(subject.source, "wordless", False):
+        if subject.alone or subject.source.wordless:
             return None
         deduplicate = self.measures.rules.deduplicate
         return count_words(subject.source, deduplicate=deduplicate, workers=context.workers, progress=context.progress)
