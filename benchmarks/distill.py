@@ -48,8 +48,8 @@ def main() -> None:
     from limbeck.runs.distilling.compute import distill_subject
     from limbeck.runs.distilling.subject import Subject
     from limbeck.runs.distilling.work import EVERYTHING
-    from limbeck.runs.execution.context import RunContext
     from limbeck.stream import TextSource, survey
+    from limbeck.stream.context import RunContext
     from limbeck.stream.workers import Workers
 
     corpus = corpus_of(options.corpus, format=options.format)

@@ -23,7 +23,7 @@ from limbeck.runs.distilling import needs as distill_needs
 from limbeck.runs.distilling.compute import open_subject
 from limbeck.runs.distilling.needs import needs, seconds_alone, sentences_of
 from limbeck.runs.distilling.work import Distillation
-from limbeck.runs.execution.context import RunContext
+from limbeck.stream.context import RunContext
 from limbeck.stream.workers import Workers
 
 Said = Callable[..., list[str]]

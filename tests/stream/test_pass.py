@@ -20,13 +20,13 @@ from limbeck.corpus.units import Sentence
 from limbeck.encoded import Encoded
 from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.sources import open_source
 from limbeck.runs.measure import MeasureSettings
 from limbeck.runs.measuring.compute import measure_source
 from limbeck.runs.measuring.results import Measured
 from limbeck.state import State
 from limbeck.stream import Choice, TextSource, run_pass, survey
+from limbeck.stream.context import RunContext
 from limbeck.stream.plan import DUPLICATE
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors

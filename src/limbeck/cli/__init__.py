@@ -118,8 +118,8 @@ def perform(command: Command, terminal: TerminalSettings) -> int:
 def _perform_run(run: Run[Any], terminal: TerminalSettings) -> None:
     """Execute a run, or say what it would take, and print what comes out."""
     from limbeck.cli.summaries import show_of
-    from limbeck.runs.execution.context import silent
     from limbeck.runs.execution.execute import estimate, execute
+    from limbeck.stream.context import silent
 
     if run.output.dry_run:
         for line in estimate(run, prepare=prepare_process):

@@ -28,7 +28,6 @@ from limbeck.probing.finetuning.settings import FinetuneSettings
 from limbeck.probing.names import AROUND, CONTEXT, WHOLE
 from limbeck.probing.result import Outcome
 from limbeck.probing.settings import ProbeSettings
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.execute import complete
 from limbeck.runs.execution.folders import RunFolder, holds_run
 from limbeck.runs.finetune import FinetuneRun
@@ -36,6 +35,7 @@ from limbeck.runs.probe import open_at_every_layer
 from limbeck.runs.probing.work import Probing
 from limbeck.seeds import hash_text
 from limbeck.state import write_text
+from limbeck.stream.context import RunContext
 from limbeck.tables import columns_of, read_csv
 from limbeck.vectors import StaticVectors
 from limbeck.vectors.occurrences import fingerprint_file

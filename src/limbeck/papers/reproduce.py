@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from limbeck.papers.findings import Paper, Tried
     from limbeck.papers.results import Reproduction
     from limbeck.reporting.figures import Makers
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
+    from limbeck.stream.context import RunContext
     from limbeck.tables import Columns
 
 FORMAT = 1  #: of findings.json

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from limbeck.papers.parts import ModelInParts, Part
     from limbeck.papers.probe_wanted import Caps as ProbeCaps
     from limbeck.papers.results import Reproduction
-    from limbeck.runs.execution.context import RunContext
+    from limbeck.stream.context import RunContext
     from limbeck.tables import Columns
 
     #: what came out, and files with its numbers: path in the folder -> columns

@@ -28,9 +28,9 @@ from limbeck.papers.static_wanted import Wanted
 from limbeck.runs.distill import distill
 from limbeck.runs.distilling.compute import distill_subject, open_subject
 from limbeck.runs.distilling.work import EVERYTHING
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.sources import open_corpus, open_encoder
 from limbeck.stream import Plan, TextSource, survey
+from limbeck.stream.context import RunContext
 from limbeck.stream.workers import Workers
 from limbeck.vectors import StaticVectors
 

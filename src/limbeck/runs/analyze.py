@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from limbeck.corpus import Corpus
     from limbeck.encoders.protocol import Encoder
     from limbeck.reporting.figures import Makers
-    from limbeck.runs.execution.context import RunContext
+    from limbeck.stream.context import RunContext
 
 #: tables of all analyses; an analysis has some of them
 TABLES = (

@@ -21,8 +21,8 @@ from limbeck.settings import Settings, option, path_of
 from limbeck.sketch import Curves
 
 if TYPE_CHECKING:
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.measure import MeasureResult
+    from limbeck.stream.context import RunContext
 
 #: columns of a table in a notebook: the numbers, without how they were tested
 TESTED = ("p", "share", "test", "draws")

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from limbeck.reporting.figures import Makers
     from limbeck.runs.distilling.subject import Subject
     from limbeck.runs.distilling.work import Distillation
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.sharing import Reading
     from limbeck.stream import Plan
+    from limbeck.stream.context import RunContext
     from limbeck.stream.workers import Workers
 
 
@@ -392,7 +392,7 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
     @cached_property
     def _work(self) -> Distillation:
         from limbeck.runs.distilling.work import Distillation
-        from limbeck.runs.execution.context import RunContext
+        from limbeck.stream.context import RunContext
 
         return Distillation(self.subject, self.settled, RunContext(checkpoint=self.folder.state))
 

@@ -30,11 +30,11 @@ from limbeck.stream.settings import BatchSettings, EngineSettings
 if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
     from limbeck.encoded import Encoded
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.parts import Division
     from limbeck.runs.execution.sharing import Reading
     from limbeck.stream import Consumer, Plan, Source
+    from limbeck.stream.context import RunContext
     from limbeck.vectors import OccurrenceVectors, OccurrenceWriter
 
 SHARD_BYTES = 1 << 30  #: of vectors in float32, before they are written

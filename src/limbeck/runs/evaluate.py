@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from limbeck.evaluation.task import Pairs
     from limbeck.evaluation.tuning import Tuning
     from limbeck.reporting.figures import Makers
-    from limbeck.runs.execution.context import RunContext
+    from limbeck.stream.context import RunContext
     from limbeck.tables import Columns
 
 #: of the table of a result

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from limbeck.probing.finetuning.fitting import Finetuned
     from limbeck.probing.finetuning.head import Head
     from limbeck.reporting.figures import Makers
-    from limbeck.runs.execution.context import RunContext
     from limbeck.sketch import Curves
+    from limbeck.stream.context import RunContext
     from limbeck.tables import Columns
 
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from limbeck.corpus import Corpus
     from limbeck.measures.result import Result, WordResult
     from limbeck.reporting.figures import Makers
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.parts import Division
     from limbeck.runs.execution.sharing import Reading
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from limbeck.runs.measuring.tables import Described
     from limbeck.sketch import Curves
     from limbeck.stream import Choice, Passed, Plan, TextSource
+    from limbeck.stream.context import RunContext
 
 
 DRAWN = ("layers", "frequency", "spectra", "dimensions")  #: tables that figures are made of

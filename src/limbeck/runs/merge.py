@@ -15,8 +15,8 @@ from limbeck.runs.measure import MeasureResult
 from limbeck.settings import Settings, option
 
 if TYPE_CHECKING:
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
+    from limbeck.stream.context import RunContext
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from limbeck.corpus import Corpus
     from limbeck.encoders.protocol import Encoder
     from limbeck.reporting.figures import Makers
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.sharing import Reading
     from limbeck.runs.probing.gathering import KeptGather
     from limbeck.runs.probing.work import Probing
     from limbeck.sketch import Curves
     from limbeck.stream import Consumer, Plan
+    from limbeck.stream.context import RunContext
     from limbeck.vectors import StaticVectors
 
 EVERY_LAYER = f"{TABLE},0--1"

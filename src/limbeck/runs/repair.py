@@ -25,7 +25,6 @@ from limbeck.tables import LazyTables
 
 if TYPE_CHECKING:
     from limbeck.reporting.figures import Makers
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.sharing import Reading
     from limbeck.runs.measuring.results import Measured
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from limbeck.runs.repairing.subject import Subject
     from limbeck.sketch import Curves
     from limbeck.stream import Passed, Plan, Source
+    from limbeck.stream.context import RunContext
 
 BEFORE, AFTER = "before", "after"
 NOTHING = 1e-5  #: a share of the length of vectors that is rounding

@@ -73,8 +73,8 @@ limbeck run pipeline.toml --engine ray --workers 4
         return True
 
     def perform(self, terminal: TerminalSettings) -> int:
-        from limbeck.runs.execution.context import silent
         from limbeck.runs.execution.pipeline import run
+        from limbeck.stream.context import silent
 
         def say(line: str) -> None:
             print(line, file=sys.stderr, flush=True)

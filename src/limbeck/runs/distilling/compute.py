@@ -19,7 +19,6 @@ from limbeck.errors import UsageError, choose
 from limbeck.runs.distilling.needs import needs
 from limbeck.runs.distilling.subject import Subject
 from limbeck.runs.distilling.work import Distillation
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.input_guard import steady
 from limbeck.runs.execution.record import record_of
 from limbeck.runs.execution.sources import (
@@ -31,6 +30,7 @@ from limbeck.runs.execution.sources import (
     refuse_options,
 )
 from limbeck.runs.measuring.sums import size
+from limbeck.stream.context import RunContext
 from limbeck.vectors import StaticVectors
 
 # opening

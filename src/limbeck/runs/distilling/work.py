@@ -37,10 +37,10 @@ from limbeck.runs.distilling.subject import Subject, describe
 from limbeck.runs.distilling.templates import templates_warning
 from limbeck.runs.distilling.together import call_others
 from limbeck.runs.distilling.words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.stream import Choice, Passed, Plan, run_pass, survey
 from limbeck.stream.checkpoint import Checkpoint
+from limbeck.stream.context import RunContext
 from limbeck.stream.run import identity_of
 from limbeck.tables import columns_of
 

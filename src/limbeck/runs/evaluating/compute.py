@@ -24,7 +24,7 @@ from limbeck.tables import Columns, columns_of
 if TYPE_CHECKING:
     from limbeck.evaluation.tuning import Tuning
     from limbeck.runs.evaluate import EvaluateRun
-    from limbeck.runs.execution.context import RunContext
+    from limbeck.stream.context import RunContext
 
 ALL_PAIRS = 4  #: with more columns than this each is compared with one only
 

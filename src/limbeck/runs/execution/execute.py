@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 from limbeck.errors import Interrupted, LimbeckError
 from limbeck.places import GROUP, everything_in, mark, place_of, refuse_beside
-from limbeck.runs.execution.context import Notify, RunContext, silent
 from limbeck.runs.execution.folders import MARKERS, RunFolder
 from limbeck.runs.execution.record import write_record
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.uploads import remote_target
 from limbeck.runs.execution.workers import start_workers
+from limbeck.stream.context import Notify, RunContext, silent
 
 R = TypeVar("R", bound=RunResult)
 

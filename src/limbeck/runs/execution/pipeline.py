@@ -16,7 +16,6 @@ from limbeck.corpus.settings import CorpusSettings, FileSettings, TextUnitSettin
 from limbeck.encoders.settings import DeviceSettings, EncoderSettings, LayerSettings, LoadingSettings
 from limbeck.errors import InputError, Interrupted, UsageError
 from limbeck.remote import Place, refuse_password
-from limbeck.runs.execution.context import silent
 from limbeck.runs.execution.run import SharedRun, run_classes
 from limbeck.runs.execution.settings import (
     FolderSettings,
@@ -29,6 +28,7 @@ from limbeck.runs.execution.settings import (
     VectorsSettings,
 )
 from limbeck.settings import Option, Settings, options_of
+from limbeck.stream.context import silent
 from limbeck.stream.settings import BatchSettings, EngineSettings, WorkersSettings
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from limbeck.stream.settings import BatchSettings, WorkersSettings
 
 if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
-    from limbeck.runs.execution.context import RunContext
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.result import RunResult
     from limbeck.runs.execution.sharing import Reading
     from limbeck.stream import Consumer, Plan, TextSource
+    from limbeck.stream.context import RunContext
 
 R = TypeVar("R", bound="RunResult")
 #: what `open_source` takes

@@ -20,7 +20,6 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.units import SENTENCE_BITS, TextUnit, texts_of
 from limbeck.encoders.protocol import Encoder, as_encoder
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.execute import complete
 from limbeck.runs.execution.folders import RunFolder, check_target
 from limbeck.runs.execution.input_guard import steady
@@ -33,6 +32,7 @@ from limbeck.seeds import hash_text
 from limbeck.state import save, write_text
 from limbeck.stream import Choice, Consumer, Plan, TextSource, run_pass, survey
 from limbeck.stream.checkpoint import Checkpoint
+from limbeck.stream.context import RunContext
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from limbeck.accumulators import Accumulator, Moments, Partition
 from limbeck.errors import LimbeckError, UsageError
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.input_guard import steady
 from limbeck.runs.execution.parts import Division, planned
 from limbeck.runs.measure import MeasureSettings
@@ -18,6 +17,7 @@ from limbeck.runs.measuring.results import Measured, basis_of, compute
 from limbeck.runs.measuring.sums import accumulators_for
 from limbeck.stream import Passed, Plan, Source, run_pass
 from limbeck.stream.checkpoint import Checkpoint
+from limbeck.stream.context import RunContext
 from limbeck.stream.run import identity_of
 
 

@@ -14,7 +14,6 @@ from limbeck.accumulators import Accumulator, Points
 from limbeck.errors import InputError
 from limbeck.extras import need
 from limbeck.reporting.page.sections.words import CLOUDS
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.parts import TEXTS, save_whole
 from limbeck.runs.measure import MeasureResult, MeasureSettings
 from limbeck.runs.measuring.compute import check_any
@@ -25,6 +24,7 @@ from limbeck.runs.merging.sides import Side, check_model, joined_plan, record_in
 from limbeck.state import load, save
 from limbeck.stream import Passed, Plan, Source
 from limbeck.stream.checkpoint import PARTS, Part, gaps, merge_into, restored
+from limbeck.stream.context import RunContext
 from limbeck.stream.progress import Progress
 from limbeck.vectors.damaged import told_as_damage
 

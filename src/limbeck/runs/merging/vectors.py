@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.execution.parts import TEXTS
 from limbeck.runs.merging.sides import Side, check_model, joined_plan
 from limbeck.state import save
 from limbeck.stream.checkpoint import Checkpoint
+from limbeck.stream.context import RunContext
 from limbeck.stream.progress import Progress
 from limbeck.vectors.arrays import read_json
 from limbeck.vectors.damaged import told_as_damage

@@ -17,12 +17,12 @@ from limbeck.repairs.files import load, read_about
 from limbeck.repairs.fitting import count_passes, fit_matrix, fit_source, memory_needed
 from limbeck.repairs.folders import save_repairs
 from limbeck.repairs.methods import name_of, parse_repair
-from limbeck.runs.execution.context import RunContext
 from limbeck.runs.measure import MeasureSettings
 from limbeck.runs.repair import RepairSettings
 from limbeck.runs.repairing.frequencies import count_words, read_counts
 from limbeck.runs.repairing.subject import Subject
 from limbeck.stream import Passed
+from limbeck.stream.context import RunContext
 from limbeck.vectors import StaticVectors
 
 

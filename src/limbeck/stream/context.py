@@ -6,10 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from limbeck.stream.workers import Workers
+from limbeck.stream.workers import Workers
 
 Notify = Callable[[str], None]
 
@@ -31,7 +29,7 @@ class RunContext:
     prepare     what each process of a cluster does before anything heavy is loaded, of runs that execute others
     """
 
-    workers: Workers = field(default_factory=lambda: _no_workers())
+    workers: Workers = field(default_factory=Workers)
     progress: bool = False
     notify: Notify = silent
     checkpoint: Path | None = None
@@ -43,9 +41,3 @@ class RunContext:
     def seconds(self) -> float:
         """How long the run has taken so far."""
         return time.monotonic() - self.began
-
-
-def _no_workers() -> Workers:
-    from limbeck.stream.workers import Workers
-
-    return Workers()
