@@ -82,7 +82,7 @@ def main() -> None:
         half = take(corpus, options.words // 2, skip=turn * options.words)
         once = {method: 2 * whole(method, half) - seconds[method] for method in rounds}
         source = source_of(part)
-        plan = survey(source, choice=EVERYTHING, workers=workers)
+        plan = survey(source, choice=EVERYTHING, context=RunContext(workers))
         bare, _, pieces = bare_pass(source, plan, options.device, workers, both=False)
         for method, turns in rounds.items():
             turns.append(

@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +71,12 @@ class Pass:
 
     def __call__(self) -> Any:
         import limbeck.stream.local as local
-        import limbeck.stream.run as run
         from limbeck.accumulators import Moments, Norms, Points, UnitSums, WordSums
         from limbeck.corpus import Corpus, Sentence
-        from limbeck.stream import Choice, TextSource
+        from limbeck.stream import Choice, TextSource, run_pass
+        from limbeck.stream.run import running
 
-        run.CHECKPOINT_SECONDS, local.REST = 0.05, 0  # saved so often that kills fall into it
+        local.REST = 0
         said = [Sentence(tuple(words), number // 8, index=number % 8) for number, words in
                 enumerate(sentences(WORDS, types=300))]  # fmt: skip
         shape = {"layers": LAYERS, "dim": DIM}
@@ -86,8 +86,11 @@ class Pass:
             return [Moments(**shape), UnitSums(**shape), Norms(**shape), Points(**shape, capacity=200), words]
 
         source = TextSource(Corpus.from_sentences(said), SlowEncoder(self.pause), "sentence", 100)
-        options: dict[str, Any] = {"engine": self.engine, "workers": self.workers, "shard_units": 200}
-        return run.run_pass(source, accumulators, checkpoint=self.folder, choice=Choice(min_contexts=2), **options)
+        with running(self.workers, engine=self.engine) as context:
+            context = replace(context, shard_units=200, save_every=0.05)  # so often that kills fall into it
+            return run_pass(
+                source, accumulators, context=context, checkpoint=self.folder, choice=Choice(min_contexts=2)
+            )
 
 
 def difference(passed: Any, wanted: Any) -> float:

@@ -50,6 +50,7 @@ def main() -> None:
     from limbeck.runs.measure import MeasureSettings
     from limbeck.runs.measuring.sums import accumulators_for
     from limbeck.stream import TextSource, run_pass, survey
+    from limbeck.stream.context import RunContext
     from limbeck.stream.workers import Workers
 
     corpus = corpus_of(options.corpus, format=options.format)
@@ -60,16 +61,17 @@ def main() -> None:
     settings = MeasureSettings()
     # processes start while the model loads, as under the command line; a first small pass compiles the kernels
     workers = Workers(options.workers).start()
+    context = RunContext(workers)
     warm = TextSource(take(corpus, 2_000, skip=0), encoder, "sentence", budget)
-    run_pass(warm, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+    run_pass(warm, lambda plan: accumulators_for(plan, **shape, settings=settings), context=context)
     rounds = []
     for turn in range(options.rounds):
         part = take(corpus, options.words, skip=turn * options.words)
         source = TextSource(part, encoder, "sentence", budget)
         began = time.perf_counter()
-        plan = survey(source, choice=settings.choice, workers=workers)
+        plan = survey(source, choice=settings.choice, context=context)
         planned = time.perf_counter() - began
-        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), plan=plan, workers=workers)
+        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), plan=plan, context=context)
         synchronize(options.device)
         whole = time.perf_counter() - began
         bare, same_kernels, pieces = bare_pass(source, plan, options.device, workers)
@@ -164,14 +166,16 @@ def profile(source: TextSource, shape: dict[str, int], settings: MeasureSettings
 
     from limbeck.runs.measuring.sums import accumulators_for
     from limbeck.stream import run_pass
+    from limbeck.stream.context import RunContext
 
+    context = RunContext(workers)
     host = cProfile.Profile()
     host.enable()
-    run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+    run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), context=context)
     host.disable()
     pstats.Stats(host).sort_stats("tottime").print_stats(40)
     with watch(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
-        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers)
+        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), context=context)
         synchronize("cuda" if torch.cuda.is_available() else "cpu")
     order = "cuda_time_total" if torch.cuda.is_available() else "cpu_time_total"
     print(seen.key_averages().table(sort_by=order, row_limit=30, max_name_column_width=60))

@@ -75,18 +75,20 @@ class Passes:
         """Seconds of a small pass, in which every worker has something to do, twice."""
         return self.run(self.warm, workers, shard_units=100)
 
-    def run(self, file: Path, workers: Any, **options: Any) -> float:
+    def run(self, file: Path, workers: Any, shard_units: int | None = None) -> float:
         """Seconds of plan and pass, by a model and a tokeniser that have seen no text yet, as in a command."""
         from limbeck.runs.measure import MeasureSettings
         from limbeck.runs.measuring.sums import accumulators_for
         from limbeck.stream import TextSource, run_pass
+        from limbeck.stream.context import RunContext
 
         encoder = bert(self.tokenizer, device="cpu", dtype="float32", batch_tokens=2 * BUDGET, **self.shape)
         source = TextSource(Corpus(file, format="prose"), encoder, "sentence", BUDGET)
         settings = MeasureSettings(mev_words=100, points=5_000)
         shape = {"layers": len(encoder.layers), "dim": encoder.dim}
+        context = RunContext(workers, shard_units=shard_units)
         began = time.perf_counter()
-        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), workers=workers, **options)
+        run_pass(source, lambda plan: accumulators_for(plan, **shape, settings=settings), context=context)
         return time.perf_counter() - began
 
 

@@ -62,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from limbeck.distillation.x2static import X2Static
     from limbeck.encoders import HuggingFaceEncoder
     from limbeck.stream import Choice, TextSource, survey
+    from limbeck.stream.context import RunContext
     from limbeck.stream.workers import Workers
 
     prepare_process()
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             batch_tokens=2 * budget,
         )  # fmt: skip
         source = TextSource(corpus, teacher, "sentence", budget)
-        plan = survey(source, choice=Choice(min_contexts=1, max_words=10**9), workers=workers)
+        plan = survey(source, choice=Choice(min_contexts=1, max_words=10**9), context=RunContext(workers))
         settings = X2Static(negatives=NEGATIVES, distinct=False, clamp=20.0)
         # memory first: the published way's tables would count too
         held = memory(source, plan, settings, options, workers) if options.device.startswith("cuda") else {}
@@ -91,20 +92,21 @@ def compare(
     source: TextSource, plan: Plan, settings: X2Static, tokenizer: Any, options: argparse.Namespace, workers: Any
 ) -> dict[str, Any]:
     from limbeck.distillation.x2static import train
+    from limbeck.stream.context import RunContext
 
     lines = [list(sentence.words) for sentence in source.corpus]
     published = Published(source, plan, tokenizer, settings.subsample)
     batches = [lines[at : at + LINES] for at in range(0, len(lines) - LINES + 1, LINES)]
     if not batches:
         raise SystemExit(f"at least {LINES} sentences are needed; got {len(lines)}: raise --words.")
-    train(source, plan, settings, workers=workers)  # warm
+    train(source, plan, settings, RunContext(workers))  # warm
     published.step(batches[0])
     rounds = []
     for turn in range(options.rounds):
         some = [batches[(turn * options.steps + step) % len(batches)] for step in range(options.steps)]
         share = len(lines) / sum(map(len, some))  # of the whole text in these steps
         bare, _, pieces = bare_pass(source, plan, options.device, workers)
-        ours = seconds(lambda: train(source, plan, settings, workers=workers), options.device)
+        ours = seconds(lambda: train(source, plan, settings, RunContext(workers)), options.device)
         theirs = share * seconds(lambda some=some: [published.step(batch) for batch in some], options.device)
         ours_alone, targets = training_alone(source, plan, settings, options.device)
         ready = [(batch, published.contexts(batch)) for batch in some]
@@ -153,13 +155,14 @@ def memory(
     import torch
 
     from limbeck.stream import run_pass
+    from limbeck.stream.context import RunContext
 
     found = {}
     for moments in ("bfloat16", "float32"):
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         trainer = trainer_of(source, plan, settings.with_changes(moments=moments), options.rows)
-        run_pass(source, [], plan=plan, consumers=[trainer], workers=workers)
+        run_pass(source, [], plan=plan, consumers=[trainer], context=RunContext(workers))
         key = f"GB at most, {options.rows:,} × {source.dim}, moments {moments}"
         found[key] = torch.cuda.max_memory_allocated() / 1e9
         del trainer

@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from limbeck.cli import main
 from limbeck.cli.process import warnings_in_a_line
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 from limbeck.state import load
+from limbeck.stream.context import RunContext
 from limbeck.tables import read_csv
 
 MADE = sentences(200, documents=12)
@@ -51,7 +53,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("limbeck.stream.run", fromlist=["run"]).SHARD_UNITS, "cpu", 60)
+    monkeypatch.setattr("limbeck.runs.execution.execute.RunContext", partial(RunContext, shard_units=60))
 
 
 Run = Callable[..., tuple[int, str, str]]
@@ -538,13 +540,14 @@ def test_an_error_of_a_library_is_one_line(run: Run, monkeypatch: pytest.MonkeyP
 
 RUNNER = """
 import sys, time
-import limbeck.reporting, limbeck.stream.run as run
+from functools import partial
+
+import limbeck.reporting, limbeck.runs.execution.execute as execute
 from limbeck.cli import main
 from limbeck.encoders.huggingface import HuggingFaceEncoder
 
 limbeck.reporting.draw = lambda folders, out: out.mkdir(parents=True)
-run.SHARD_UNITS["cpu"] = 60
-run.CHECKPOINT_SECONDS = -1.0
+execute.RunContext = partial(execute.RunContext, shard_units=60, save_every=-1.0)
 forward = HuggingFaceEncoder.forward
 
 def slow(self, batch):

@@ -14,6 +14,7 @@ from limbeck.distillation.neighbours import draw_to_neighbours
 from limbeck.distillation.rows import Known, Rows
 from limbeck.distillation.settings import DistillSettings
 from limbeck.errors import UsageError
+from limbeck.stream.context import RunContext
 
 WORDS = 300
 DIM = 6
@@ -177,7 +178,7 @@ def test_frames_are_whole_sentences_of_the_teacher():
     encoder = lb.load_encoder("mini-bert", layers="-1")
     words = ["water", "stone", "quickly"]
     settings = DistillSettings(template=("the idea of {}.", "it is {}."))
-    (made,) = frames_vectors(encoder, words, settings, state=None, progress=False)
+    (made,) = frames_vectors(encoder, words, settings)
     model, tokenizer = encoder._model, encoder.prepare.aligner
     for row, word in enumerate(words):
         total = np.zeros(encoder.dim)
@@ -210,7 +211,7 @@ def test_frames_go_on_where_they_were_stopped(tmp_path, monkeypatch):
     encoder = lb.load_encoder("mini-bert", layers="-1")
     words = [f"w{i}" for i in range(FEW)] + ["water", "stone"]
     settings = DistillSettings(template=("the idea of {}.", "it is {}.", "what is {}?"))
-    (whole,) = frames_vectors(encoder, words, settings, state=None, progress=False)
+    (whole,) = frames_vectors(encoder, words, settings)
     read: list[str] = []
 
     def stopping(*args, templates, **how):
@@ -222,8 +223,8 @@ def test_frames_go_on_where_they_were_stopped(tmp_path, monkeypatch):
     best_read_words = best.read_words
     monkeypatch.setattr(best, "read_words", stopping)
     with pytest.raises(KeyboardInterrupt):
-        frames_vectors(encoder, words, settings, state=tmp_path, progress=False)
-    (again,) = frames_vectors(encoder, words, settings, state=tmp_path, progress=False)
+        frames_vectors(encoder, words, settings, RunContext(checkpoint=tmp_path))
+    (again,) = frames_vectors(encoder, words, settings, RunContext(checkpoint=tmp_path))
     assert read == ["the idea of {}.", "it is {}.", "it is {}.", "what is {}?"]
     np.testing.assert_array_equal(again.matrix, whole.matrix)
     np.testing.assert_array_equal(again.found, whole.found)

@@ -78,7 +78,7 @@ def test_the_time_of_all_words_follows_from_some(monkeypatch: pytest.MonkeyPatch
     """A teacher that takes half a second to warm up and a hundredth for a word, by a clock of its own."""
     now, trials = [0.0], list[list[str]]()
 
-    def read(teacher: Any, some: Sequence[str], settings: Any, **how: Any) -> list[Any]:
+    def read(teacher: Any, some: Sequence[str], settings: Any, context: Any) -> list[Any]:
         now[0] += 0.01 * len(some) + (0.0 if trials else 0.5)
         trials.append(list(some))
         return []

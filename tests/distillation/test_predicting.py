@@ -34,7 +34,7 @@ def teacher(texts: Sequence[Any]) -> list[np.ndarray]:
     return [np.stack([own_vector(word) for word in text.words]) for text in texts]
 
 
-def train_mapped(source: Any, plan: Any, settings: Any, **_: Any) -> Trained:
+def train_mapped(source: Any, plan: Any, settings: Any, context: Any, **_: Any) -> Trained:
     """A "training" whose vectors are short, of fewer dimensions, and a linear map of the teacher's."""
     return Trained(np.stack([own_vector(word) for word in plan.vocabulary.words]) @ MAP + SHIFT)
 

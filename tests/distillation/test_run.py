@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,7 @@ from limbeck.runs.distill import DistillResult, DistillRun
 from limbeck.runs.distilling.work import worsened
 from limbeck.settings import option
 from limbeck.stream import run_pass
+from limbeck.stream.context import RunContext
 from limbeck.tables import read_csv
 
 Run = Callable[..., tuple[int, str, str]]
@@ -222,8 +224,8 @@ class Stopping(HuggingFaceEncoder):
 def test_a_stopped_run_goes_on_to_the_same_vectors(
     text: Path, tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", -1.0)
-    monkeypatch.setattr("limbeck.stream.run.SHARD_UNITS", {"cpu": 40})
+    small = partial(RunContext, shard_units=40, save_every=-1.0)
+    monkeypatch.setattr("limbeck.runs.execution.execute.RunContext", small)
     monkeypatch.setattr("limbeck.distillation.alone.CHUNK", 8)
     kind = tiny_models.tokenizer("wordpiece uncased")
     teacher = Stopping(tiny_models.model("bert"), kind, name="bert", layers="1,2")
@@ -293,10 +295,8 @@ def train_towards_ones(
     source: Any,
     plan: Any,
     settings: Any,
+    context: RunContext,
     *,
-    checkpoint: Path | None,
-    workers: Any,
-    progress: bool,
     start: NDArray[Any] | None,
 ) -> Trained:
     """A tiny trainer: each occurrence moves its word's vector a step towards ones, from the start that it is given."""
@@ -313,10 +313,10 @@ def train_towards_ones(
             pass
 
     for _ in range(settings.epochs):
-        run_pass(source, [], plan=plan, consumers=[Mover()], workers=workers, progress=progress)
+        run_pass(source, [], plan=plan, consumers=[Mover()], context=context)
     assert seen.tolist() == (settings.epochs * plan.vocabulary.counts).tolist()
     losses = [{"step": float(epoch), "loss": 1 / (epoch + 1)} for epoch in range(settings.epochs)]
-    return Trained(matrix, losses, {"kept_in": str(checkpoint)})
+    return Trained(matrix, losses, {"kept_in": str(context.checkpoint)})
 
 
 def blend(parts: Mapping[str, Rows], known: Known, settings: Any, **how: Any) -> Rows:

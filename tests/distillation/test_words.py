@@ -24,6 +24,7 @@ from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.runs.distilling.completing import Completing
 from limbeck.runs.distilling.work import EVERYTHING
 from limbeck.stream import TextSource, survey
+from limbeck.stream.context import RunContext
 from limbeck.stream.workers import Workers
 from limbeck.vectors.writer import DESCRIPTION
 
@@ -277,7 +278,8 @@ def test_words_made_ready_by_other_processes_are_the_same(
     words = ["river", "old cellar", "Kettle", "an alembic", "lamp", "the", "rose"]
     whole = read_words(tiny(), words, templates=("a {}.", "{}"), **how)
     monkeypatch.setattr("limbeck.distillation.alone.CHUNK", 3)
-    apart = read_words(tiny(), words, templates=("a {}.", "{}"), workers=processes, state=tmp_path, **how)
+    context = RunContext(processes, checkpoint=tmp_path)
+    apart = read_words(tiny(), words, context, templates=("a {}.", "{}"), **how)
     np.testing.assert_allclose(apart[0].matrix, whole[0].matrix, rtol=1e-5, atol=1e-6)
     assert apart[0].found.tolist() == whole[0].found.tolist()
     next(tmp_path.iterdir()).unlink()  # one of six parts is not known any more, the others are not read again
@@ -285,7 +287,7 @@ def test_words_made_ready_by_other_processes_are_the_same(
     encoder = tiny()
     plain = encoder.forward
     monkeypatch.setattr(encoder, "forward", lambda batch: read.append(len(batch)) or plain(batch))
-    again = read_words(encoder, words, templates=("a {}.", "{}"), workers=processes, state=tmp_path, **how)
+    again = read_words(encoder, words, context, templates=("a {}.", "{}"), **how)
     assert len(read) == 1
     np.testing.assert_array_equal(again[0].matrix, apart[0].matrix)
 

@@ -19,6 +19,7 @@ from limbeck.encoders.memory import is_out_of_memory, read_parts
 from limbeck.encoders.protocol import Prepared
 from limbeck.errors import LimbeckError
 from limbeck.stream import Choice, TextSource, run_pass, survey
+from limbeck.stream.context import RunContext
 
 CPU_SAYS = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes. Error code 12"
 FULL: list[BaseException] = [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError(CPU_SAYS), MemoryError()]
@@ -77,7 +78,7 @@ def test_a_pass_and_words_alone_are_those_of_a_device_with_room() -> None:
     for limit in (10**9, 70):
         encoder = made(limit)
         source = TextSource(corpus, encoder, batch_tokens=200)
-        plan = survey(source, choice=Choice(min_contexts=1), shard_units=200)
+        plan = survey(source, choice=Choice(min_contexts=1), context=RunContext(shard_units=200))
         seen: dict[int, np.ndarray] = {}
 
         class Keep:
@@ -89,8 +90,7 @@ def test_a_pass_and_words_alone_are_those_of_a_device_with_room() -> None:
             def end_shard(self, number: int) -> None: ...
 
         run_pass(source, [], plan=plan, consumers=[Keep()])
-        how: dict[str, Any] = {"state": None, "progress": False}
-        words = frame_vectors(encoder, ["river", "lamp", "kettle"] * 9, DistillSettings(method=("frame",)), **how)
+        words = frame_vectors(encoder, ["river", "lamp", "kettle"] * 9, DistillSettings(method=("frame",)))
         sums.append((seen, words[-1].matrix, encoder))
     (one, alone, _), (other, alone_again, narrow) = sums
     assert any(read > 70 for read in narrow.read)

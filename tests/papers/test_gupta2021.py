@@ -653,9 +653,7 @@ def test_one_run_has_no_deviation() -> None:
 def test_baselines_that_travel_are_those_that_do_not() -> None:
     corpus = Corpus.from_sentences([["green", "tea", "night"], ["black", "tea", "train"], ["green", "night"]] * 30)
     source = word_source(corpus)
-    plan = choose_words(
-        survey(source, choice=EVERYTHING, deduplicate=False, progress=False), DistillSettings(), fold=True
-    )[0]
+    plan = choose_words(survey(source, choice=EVERYTHING, deduplicate=False), DistillSettings(), fold=True)[0]
     settings = NgramSettings(dim=4, epochs=1, subsampling=1.0)
     job = pickle.loads(pickle.dumps(BaselineJob(TrainBaseline(corpus, plan, settings, ["tea", "teapot"]))))
     made = {one.method: one for one in job(Pool())}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from limbeck.encoders import FunctionEncoder, HuggingFaceEncoder
 from limbeck.errors import InputError, Interrupted, LimbeckError, UsageError
 from limbeck.runs.encode import EncodeResult, EncodeRun
 from limbeck.runs.execution.execute import execute
+from limbeck.stream.context import RunContext
 from limbeck.tables import read_csv
 
 MADE = sentences(240, documents=14)
@@ -150,7 +152,7 @@ def _texts(made: list[Any]) -> list[Any]:
 
 
 def test_a_stopped_encoding_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr("limbeck.runs.execution.execute.RunContext", partial(RunContext, save_every=-1.0))
 
     def stop(batch: int) -> None:
         if batch == 8:

@@ -19,28 +19,25 @@ from refusals import raises
 
 from limbeck.accumulators import Accumulator, Moments, WordSums
 from limbeck.cli import main
-from limbeck.corpus import Corpus
 from limbeck.encoded import Encoded
 from limbeck.encoders import load_encoder
 from limbeck.errors import MissingExtra, UsageError
-from limbeck.stream import TextSource, collect_texts, run_pass
+from limbeck.stream import collect_texts, stream
 from limbeck.stream.filling import settle
 
 SHAPE = {"layers": 2, "dim": 5}
 
 
 def test_an_unknown_engine_is_refused() -> None:
-    source = TextSource(Corpus.from_sentences(sentences(9)), OwnEncoder())
     with raises(UsageError, code="unknown_choice", parameter="engine", says="'ray'"):
-        run_pass(source, [], engine="rya")
+        stream(sentences(9), OwnEncoder(), [], engine="rya")
 
 
 def test_without_ray_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "limbeck.stream.ray", raising=False)
-    source = TextSource(Corpus.from_sentences(sentences(9)), OwnEncoder())
     with raises(MissingExtra, code="not_installed"):
-        run_pass(source, [], engine="ray")
+        stream(sentences(9), OwnEncoder(), [], engine="ray")
 
 
 @pytest.mark.parametrize("option", [["--address", "auto"], ["--gpus-per-worker", "1"]])

@@ -58,11 +58,8 @@ def alike(a: Measured, b: Measured, tolerance: float) -> None:
 def run(source: Any, *, shard_units: int | None = None, workers: int = 0, **settings: Any) -> Any:
     """A measuring run with shards of a given size."""
     asked = MeasureSettings(**settings) if settings else SETTINGS
-    with pytest.MonkeyPatch.context() as patch:
-        if shard_units:
-            patch.setitem(__import__("limbeck.stream.run", fromlist=["run"]).SHARD_UNITS, "cpu", shard_units)
-        with Workers(workers) as processes:
-            return measure_source(source, asked, RunContext(workers=processes))
+    with Workers(workers) as processes:
+        return measure_source(source, asked, RunContext(processes, shard_units=shard_units))
 
 
 def test_one_pass_equals_all_pairs_in_float64() -> None:
@@ -124,7 +121,7 @@ def test_worker_processes_change_nothing(tmp_path: Path) -> None:
 def test_every_consumer_sees_each_word_once_in_its_context(unit: str) -> None:
     watchers = [Watcher(), Watcher()]
     source = TextSource(Corpus.from_sentences(MADE), OwnEncoder(), unit, 40)  # type: ignore[arg-type]
-    passed = run_pass(source, [], consumers=watchers, deduplicate=False, shard_units=50)
+    passed = run_pass(source, [], consumers=watchers, deduplicate=False, context=RunContext(shard_units=50))
     first: dict[tuple[int, int], int] = {}
     expected: Counter[tuple[int, int, str]] = Counter()
     for s in MADE:
@@ -144,7 +141,7 @@ def test_every_consumer_sees_each_word_once_in_its_context(unit: str) -> None:
 def test_duplicates_are_dropped_and_counted() -> None:
     watcher = Watcher()
     source = TextSource(Corpus.from_sentences(MADE), OwnEncoder())
-    passed = run_pass(source, [], consumers=[watcher], shard_units=60)
+    passed = run_pass(source, [], consumers=[watcher], context=RunContext(shard_units=60))
     kept = unique_texts(MADE)
     assert Counter(watcher.occurrences()) == Counter((s.identity, s.identity, w) for s in kept for w in s.words)
     total = sum(len(s.words) for s in MADE)

@@ -30,6 +30,7 @@ from limbeck.runs.execution.sharing import Reading, run_jobs
 from limbeck.runs.measure import MeasureRun
 from limbeck.stream import Choice, Passed, Plan, TextSource, run_pass
 from limbeck.stream.checkpoint import PARTS
+from limbeck.stream.context import RunContext
 from limbeck.stream.workers import Workers
 from limbeck.tables import read_csv
 from limbeck.vectors import OccurrenceVectors
@@ -61,10 +62,12 @@ def accumulators(plan: Plan) -> list[Accumulator]:
     return [Moments(**SHAPE), UnitSums(**SHAPE), Norms(**SHAPE), Points(**SHAPE, capacity=100), words]
 
 
-def go(workers: Any = 0, encoder: Any = None, made: Any = accumulators, **options: Any) -> Passed:
+def go(
+    workers: Workers | None = None, encoder: Any = None, made: Any = accumulators, every: float = 30.0, **options: Any
+) -> Passed:
     source = TextSource(Corpus.from_sentences(MADE), encoder or OwnEncoder(), "sentence", 60)
-    chosen = Choice(min_contexts=2)
-    return run_pass(source, made, shard_units=60, choice=chosen, workers=workers, **options)
+    context = RunContext(workers or Workers(), shard_units=60, save_every=every)
+    return run_pass(source, made, choice=Choice(min_contexts=2), context=context, **options)
 
 
 def equal(a: Passed, b: Passed) -> None:
@@ -269,13 +272,12 @@ def test_states_that_are_lost_are_done_again_but_not_for_ever(
         keep(self, ended)
 
     monkeypatch.setattr(Driver, "keep", lose)
-    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", 0.01)
     checkpoint = tmp_path if kept else None
     if often > 1:
         with raises(LimbeckError, code="worker_lost", parameter="engine", says="lost 3 times"):
-            go(cluster, checkpoint=checkpoint)
+            go(cluster, checkpoint=checkpoint, every=0.01)
         return
-    equal(go(cluster, checkpoint=checkpoint), go())
+    equal(go(cluster, checkpoint=checkpoint, every=0.01), go())
     assert lost
     assert "had done is gone with it: shard" in capsys.readouterr().err
 

@@ -25,6 +25,7 @@ from limbeck.state import atomic, load, save
 from limbeck.stopping import SIGNALS, as_ctrl_c
 from limbeck.stream import Choice, Passed, TextSource, run_pass
 from limbeck.stream.checkpoint import CUMULATIVE, PARTS, PLAN, Checkpoint, Part, gaps
+from limbeck.stream.context import RunContext
 from limbeck.stream.filling import fill
 from limbeck.stream.tasks import ShardEnd
 from limbeck.stream.workers import Workers, prefetched
@@ -33,9 +34,11 @@ MADE = sentences(200, documents=12)
 SHAPE = {"layers": LAYERS, "dim": DIM}
 
 
+PACE = {"save_every": -1.0}  #: of `go`, in seconds
+
+
 @pytest.fixture(autouse=True)
 def save_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", -1.0)
     monkeypatch.setattr("limbeck.stream.local.REST", 0)
 
 
@@ -43,9 +46,16 @@ def accumulators() -> list[Accumulator]:
     return [Moments(**SHAPE), UnitSums(**SHAPE), Norms(**SHAPE), Points(**SHAPE, capacity=100)]
 
 
-def go(folder: Path | None, encoder: OwnEncoder | None = None, made: list[Any] = MADE, **options: Any) -> Passed:
+def go(
+    folder: Path | None,
+    encoder: OwnEncoder | None = None,
+    made: list[Any] = MADE,
+    workers: Workers | None = None,
+    **options: Any,
+) -> Passed:
+    context = RunContext(workers or Workers(), shard_units=60, **PACE)
     source = TextSource(Corpus.from_sentences(made), encoder or OwnEncoder(), "sentence", 60)
-    return run_pass(source, accumulators(), checkpoint=folder, shard_units=60, **options)
+    return run_pass(source, accumulators(), checkpoint=folder, context=context, **options)
 
 
 def stop_at(batch: int, error: type[BaseException]) -> OwnEncoder:
@@ -94,7 +104,7 @@ class Signalled:
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Signals as the command line has them; nothing is saved for want of time passed."""
-    monkeypatch.setattr("limbeck.stream.run.CHECKPOINT_SECONDS", 10_000.0)
+    monkeypatch.setitem(PACE, "save_every", 10_000.0)
     monkeypatch.setattr("limbeck.stopping.TWICE", 0.0)
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:
@@ -354,7 +364,7 @@ def test_a_part_of_another_plan_is_done_again(tmp_path: Path, capsys: pytest.Cap
     stopped(tmp_path)
     (tmp_path / PLAN).unlink()
     source = TextSource(Corpus.from_sentences(MADE), OwnEncoder(), "sentence", 60)
-    passed = run_pass(source, accumulators(), checkpoint=tmp_path, shard_units=100)
+    passed = run_pass(source, accumulators(), checkpoint=tmp_path, context=RunContext(shard_units=100, **PACE))
     assert "of another plan" in capsys.readouterr().err
     equal(passed, go(None))
 
@@ -512,8 +522,8 @@ def test_an_error_in_a_worker_is_the_users_error(tmp_path: Path) -> None:
     path = tmp_path / "text.jsonl"
     path.write_text('{"words": ["a", "b"]}\n{"words": [1]}\n')
     source = TextSource(Corpus(path), OwnEncoder())
-    with raises(InputError, code="malformed", says="text.jsonl:2:"):
-        run_pass(source, [], workers=1)
+    with Workers(1) as workers, raises(InputError, code="malformed", says="text.jsonl:2:"):
+        run_pass(source, [], context=RunContext(workers))
 
 
 KILLED = """
@@ -521,13 +531,16 @@ import sys, time
 from made import OwnEncoder, sentences
 from limbeck.corpus import Corpus
 from limbeck.stream import TextSource, run_pass
+from limbeck.stream.context import RunContext
+from limbeck.stream.workers import Workers
 
 def sleep(batch):
     print("begun", flush=True)
     time.sleep(60)
 
 if __name__ == "__main__":
-    run_pass(TextSource(Corpus.from_sentences(sentences(50)), OwnEncoder(watch=sleep)), [], workers=2)
+    source = TextSource(Corpus.from_sentences(sentences(50)), OwnEncoder(watch=sleep))
+    run_pass(source, [], context=RunContext(Workers(2)))
 """
 
 

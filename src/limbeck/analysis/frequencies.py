@@ -20,6 +20,7 @@ from limbeck.evaluation.correlations import ranks
 from limbeck.measures.intervals import QUANTILES, REPLICATES
 from limbeck.seeds import generator_for
 from limbeck.stream import Source, survey
+from limbeck.stream.run import running
 from limbeck.stream.workers import Workers
 
 Floats = NDArray[np.float64]
@@ -291,8 +292,8 @@ def frequency_of(
     found = read(source, points=settings.points, workers=workers, progress=progress)
     counted = found.plan
     if count_in is not None:
-        own = workers if isinstance(workers, Workers) else None
-        counted = survey(count_in, choice=EVERY, workers=own, progress=progress)
+        with running(workers, progress=progress) as context:
+            counted = survey(count_in, choice=EVERY, context=context)
     vocabulary = counted.vocabulary
     count_of: Mapping[str, int] = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
     findings = Findings("frequency", source.name, ("frequency", "points", "spaces"))

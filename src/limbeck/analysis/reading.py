@@ -15,6 +15,7 @@ from limbeck.analysis.spaces import Space, family_of, fit_spaces, repairs_at
 from limbeck.encoded import Encoded
 from limbeck.errors import LimbeckError
 from limbeck.stream import Choice, Plan, Source, run_pass
+from limbeck.stream.run import running
 from limbeck.stream.workers import Workers
 
 UInts = NDArray[np.uint64]
@@ -96,15 +97,15 @@ def read(
     wanted = np.empty(0, dtype=np.uint64) if chosen is None else chosen
     keeper = Chosen(wanted, layers=len(source.layers), dim=source.dim)
     shape = {"layers": len(source.layers), "dim": source.dim}
-    passed = run_pass(
-        source,
-        lambda plan: [Points(**shape, capacity=max(1, min(points, plan.units)))],
-        consumers=[keeper],
-        choice=EVERY,
-        deduplicate=deduplicate,
-        workers=workers,
-        progress=progress,
-    )
+    with running(workers, progress=progress) as context:
+        passed = run_pass(
+            source,
+            lambda plan: [Points(**shape, capacity=max(1, min(points, plan.units)))],
+            context=context,
+            consumers=[keeper],
+            choice=EVERY,
+            deduplicate=deduplicate,
+        )
     sample = passed.accumulators[0]
     assert isinstance(sample, Points)
     if not len(sample):

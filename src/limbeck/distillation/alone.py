@@ -23,8 +23,8 @@ from limbeck.encoders.memory import read_to_host
 from limbeck.encoders.preparer import PiecePreparer
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import UsageError
+from limbeck.stream.context import RunContext
 from limbeck.stream.progress import Progress
-from limbeck.stream.workers import Workers
 
 ALONE = "{}"
 CHUNK = 4096  #: words read at once, and saved at once
@@ -36,50 +36,44 @@ def word_vectors(
     encoder: Encoder,
     words: Sequence[str],
     settings: DistillSettings,
+    context: RunContext | None = None,
     /,
-    *,
-    state: Path | None,
-    workers: Workers | None = None,
-    progress: bool,
 ) -> list[Rows]:
     """Each word read alone; see `DistillSettings` for the special tokens."""
-    how: dict[str, Any] = {"special_input": settings.special_input, "special_mean": settings.special_mean}
-    return read_words(encoder, words, templates=(ALONE,), state=state, workers=workers, progress=progress, **how)
+    special_input, special_mean = settings.special_input, settings.special_mean
+    return read_words(
+        encoder, words, context, templates=(ALONE,), special_input=special_input, special_mean=special_mean
+    )
 
 
 def frame_vectors(
     encoder: Encoder,
     words: Sequence[str],
     settings: DistillSettings,
+    context: RunContext | None = None,
     /,
-    *,
-    state: Path | None,
-    workers: Workers | None = None,
-    progress: bool,
 ) -> list[Rows]:
     """Each word read in every template; the mean of these."""
-    templates = settings.template or (TEMPLATE,)
-    return read_words(encoder, words, templates=templates, state=state, workers=workers, progress=progress)
+    return read_words(encoder, words, context, templates=settings.template or (TEMPLATE,))
 
 
 def read_words(
     encoder: Encoder,
     words: Sequence[str],
+    context: RunContext | None = None,
     *,
     templates: Sequence[str],
     special_input: bool = True,
     special_mean: bool = False,
-    state: Path | None = None,
-    workers: Workers | None = None,
-    progress: bool = False,
     bar: Progress | None = None,
 ) -> list[Rows]:
     """The vectors of words in templates, of every layer; the mean over templates.
 
     A word of several words ("New York") is one unit: all its pieces are pooled together. The encoder pools as it was
-    told to. With `state`, a folder, what was read before is not read again. `workers` cut words into pieces ahead.
+    told to. With a checkpoint, a folder, what was read before is not read again. Workers split words ahead.
     `bar` is one that others advance too.
     """
+    context = context or RunContext()
     pieces = reads_pieces(encoder)
     if not pieces and (special_mean or not special_input):
         raise UsageError(
@@ -90,13 +84,14 @@ def read_words(
     found = np.ones(len(words), dtype=bool)
     total = np.zeros((len(encoder.layers), len(words), encoder.dim), dtype=np.float32)
     name = templates[0] if len(templates) == 1 else "frames"
-    with Progress(name, total=len(words) * len(templates), show=progress) if bar is None else nullcontext(bar) as bar:
+    own = Progress(name, total=len(words) * len(templates), show=context.progress)
+    with own if bar is None else nullcontext(bar) as bar:
         for template in templates:
             identity = [encoder.fingerprint, template, special_input, special_mean]
-            parts = [_Part(state, identity, start, chunk) for start, chunk in chunks(words)]
+            parts = [_Part(context.checkpoint, identity, start, chunk) for start, chunk in chunks(words)]
             new = [part for part in parts if not part.known]
             make = PrepareWords(whole_words(encoder), template, pieces, special_input, special_mean)
-            ready = iter((workers or Workers()).run(Ahead(make, [part.words for part in new])) if new else ())
+            ready = iter(context.workers.run(Ahead(make, [part.words for part in new])) if new else ())
             for part in parts:
                 made = part.load() if part.known else read(encoder, next(ready))
                 if not part.known:

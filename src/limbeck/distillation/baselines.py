@@ -10,10 +10,8 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,12 @@ from limbeck.distillation.methods import Trained
 from limbeck.errors import InputError, UsageError, choose
 from limbeck.extras import need
 from limbeck.seeds import seed_of
+from limbeck.stream.context import RunContext
 from limbeck.stream.plan import Plan
 from limbeck.stream.progress import Progress
 from limbeck.stream.sources import Source
 from limbeck.stream.tasks import SURVEY_CHARACTERS, chunks_of
-from limbeck.stream.workers import Pool, Workers
+from limbeck.stream.workers import Pool
 
 PURPOSE = "Training skip-gram and CBOW"
 #: method -> whether it is skip-gram, whether it has character n-grams
@@ -84,11 +83,9 @@ def train_baseline(
     source: Source | Corpus,
     plan: Plan,
     settings: BaselineSettings | None = None,
+    context: RunContext | None = None,
     /,
     *,
-    checkpoint: Path | None = None,
-    workers: Workers | int = 0,
-    progress: bool = False,
     start: NDArray[Any] | None = None,
 ) -> Baseline:
     """Train one of `BASELINES` on the text of a source, for the words of a plan; see `limbeck.distillation.methods`.
@@ -115,11 +112,9 @@ def train_baseline(
         )
     gensim = need("gensim", purpose=PURPOSE)
     words = plan.vocabulary.words
-    with (
-        tempfile.TemporaryFile(prefix="limbeck-baseline-") as file,
-        nullcontext(workers) if isinstance(workers, Workers) else Workers(workers) as processes,
-    ):
-        text = _spool(corpus, unit, plan, file, workers=processes, progress=progress)
+    context = context or RunContext()
+    with tempfile.TemporaryFile(prefix="limbeck-baseline-") as file:
+        text = _spool(corpus, unit, plan, file, context)
         if not text.size:
             raise InputError(
                 "The text must hold words of the vocabulary, it holds none: check --words and --case.",
@@ -127,7 +122,7 @@ def train_baseline(
                 parameter="words",
             )
         model = _model(method, settings, dim, words, text.counts)
-        with Progress(f"training {method}", total=settings.epochs * text.size, show=progress) as shown:
+        with Progress(f"training {method}", total=settings.epochs * text.size, show=context.progress) as shown:
             model.train(
                 _Told(text, words, shown),
                 total_words=text.size,
@@ -288,11 +283,11 @@ class SpooledText:
             yield from np.split(ids, np.cumsum(sizes)[:-1])
 
 
-def _spool(corpus: Corpus, unit: TextUnit, plan: Plan, file: Any, *, workers: Workers, progress: bool) -> SpooledText:
+def _spool(corpus: Corpus, unit: TextUnit, plan: Plan, file: Any, context: RunContext) -> SpooledText:
     blocks: list[NDArray[np.int32]] = []
     counts = np.zeros(len(plan.vocabulary), dtype=np.int64)
-    with Progress("reading the text", total=int(plan.vocabulary.counts.sum()), show=progress) as shown:
-        for numbers in workers.run(NumberText(corpus, unit, plan.duplicates, plan.vocabulary)):
+    with Progress("reading the text", total=int(plan.vocabulary.counts.sum()), show=context.progress) as shown:
+        for numbers in context.workers.run(NumberText(corpus, unit, plan.duplicates, plan.vocabulary)):
             if len(numbers.sizes):
                 file.write(numbers.ids.tobytes())
                 blocks.append(numbers.sizes)

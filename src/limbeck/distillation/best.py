@@ -28,8 +28,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +40,8 @@ from limbeck.distillation.rows import Known, Rows
 from limbeck.distillation.settings import TEMPLATES, DistillSettings
 from limbeck.distillation.spelling import spelled
 from limbeck.encoders.protocol import Encoder
+from limbeck.stream.context import RunContext
 from limbeck.stream.progress import Progress
-from limbeck.stream.workers import Workers
 from limbeck.vectors.nearest import unit_rows
 
 Floats = NDArray[np.float32]
@@ -56,11 +54,8 @@ def frames_vectors(
     encoder: Encoder,
     words: Sequence[str],
     settings: DistillSettings,
+    context: RunContext | None = None,
     /,
-    *,
-    state: Path | None,
-    workers: Workers | None = None,
-    progress: bool,
 ) -> list[Rows]:
     """The teacher's vector of whole sentences about the word, each sentence's centered and of unit length; their mean.
 
@@ -69,20 +64,21 @@ def frames_vectors(
     sentence says without the word is most of its vector; of fewer than FEW words nobody knows that, see `view_of`.
     """
     templates = settings.template or TEMPLATES
-    so_far = SumSoFar(state, [encoder.fingerprint, *templates], words)
+    context = context or RunContext()
+    so_far = SumSoFar(context.checkpoint, [encoder.fingerprint, *templates], words)
     done, total, found = so_far.load()
-    how: dict[str, Any] = {"special_mean": reads_pieces(encoder), "workers": workers}
-    with Progress("frames", total=len(words) * len(templates), show=progress) as bar:
+    whole = reads_pieces(encoder)
+    with Progress("frames", total=len(words) * len(templates), show=context.progress) as bar:
         bar.advance(len(words) * done)
         for number, template in enumerate(templates[done:], start=done):
-            own = None if state is None else state / f"sentence-{number}"
-            made = read_words(encoder, words, templates=(template,), bar=bar, state=own, **how)
+            sentence = context.inside(f"sentence-{number}")
+            made = read_words(encoder, words, sentence, templates=(template,), special_mean=whole, bar=bar)
             found = found & made[0].found
             views = np.stack([view_of(rows) for rows in made])
             total = views if total is None else total + views
             so_far.save(number + 1, total, found)
-            if own is not None:
-                shutil.rmtree(own, ignore_errors=True)  # it is in the sum
+            if sentence.checkpoint is not None:
+                shutil.rmtree(sentence.checkpoint, ignore_errors=True)  # it is in the sum
     assert total is not None
     return [Rows(layer / np.float32(len(templates)), found) for layer in total]
 
@@ -91,17 +87,17 @@ def best_rows(
     parts: Mapping[str, Rows], known: Known, settings: BestSettings, /, *, device: str = "cpu", progress: bool = False
 ) -> Rows:
     """The views and the spelling of words in one vector, drawn to their nearest; of unit length unless `dim` is set."""
-    how: dict[str, Any] = {"device": device, "progress": progress}
     trust = trust_of(known.counts, settings.evidence)
     made = summed(parts, known, settings, trust)
     found = np.any([parts[name].found for name in settings.parts()], axis=0)
     if settings.spelling:  # of words that are there: letters alone say too little, and a row of zeros is no neighbour
-        letters = spelled(known.words, unit_rows(made), trust, known.split & found, **how)
+        letters = spelled(known.words, unit_rows(made), trust, known.split & found, device=device, progress=progress)
         made += np.float32(settings.spelling) * letters
     made = unit_rows(made)
     if settings.dim:
         made = principal(made, settings.dim)
-    return Rows(draw_to_neighbours(made, known.counts, settings.neighbours, **how), found)
+    drawn = draw_to_neighbours(made, known.counts, settings.neighbours, device=device, progress=progress)
+    return Rows(drawn, found)
 
 
 def trust_of(counts: NDArray[np.int64], evidence: float) -> NDArray[np.float64]:

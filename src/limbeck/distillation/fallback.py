@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from limbeck.encoded import add_rows
 from limbeck.encoders.memory import read_to_host
 from limbeck.encoders.protocol import Encoder, Prepared
 from limbeck.errors import UsageError, choose
-from limbeck.stream.workers import Workers
+from limbeck.stream.context import RunContext
 
 KINDS = ("frame", "pieces", "alone")
 
@@ -27,17 +26,14 @@ def unseen_vectors(
     encoder: Encoder,
     words: Sequence[str],
     settings: DistillSettings,
-    *,
-    state: Path | None = None,
-    workers: Workers | None = None,
-    progress: bool = False,
+    context: RunContext | None = None,
 ) -> list[Rows]:
     """Vectors of every layer for words without contexts: in the frame, of their pieces, or alone."""
     choose(kind, KINDS, what="--unseen")
     if kind == "pieces":
         return piece_vectors(encoder, words)
     read = frame_vectors if kind == "frame" else word_vectors
-    return read(encoder, words, settings, state=state, workers=workers, progress=progress)
+    return read(encoder, words, settings, context)
 
 
 def piece_vectors(encoder: Encoder, words: Sequence[str]) -> list[Rows]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from limbeck.distillation.method_settings import (
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from limbeck.accumulators import Accumulator
     from limbeck.distillation.rows import Known, Rows
     from limbeck.encoders.protocol import Encoder
+    from limbeck.stream.context import RunContext
     from limbeck.stream.plan import Plan
     from limbeck.stream.sources import Source
-    from limbeck.stream.workers import Workers
 
 X2STATIC = "x2static"  #: the method that has presets
 NOTHING = "none"  #: what a training begins from where it begins anew
@@ -70,11 +69,9 @@ class Train(Protocol):
         source: Source,
         plan: Plan,
         settings: Any,
+        context: RunContext,
         /,
         *,
-        checkpoint: Path | None,
-        workers: Workers | int,
-        progress: bool,
         start: NDArray[Any] | None,
     ) -> Trained: ...
 
@@ -87,15 +84,7 @@ class Compose(Protocol):
 
 class Alone(Protocol):
     def __call__(
-        self,
-        encoder: Encoder,
-        words: Sequence[str],
-        settings: DistillSettings,
-        /,
-        *,
-        state: Path | None,
-        workers: Workers | None,
-        progress: bool,
+        self, encoder: Encoder, words: Sequence[str], settings: DistillSettings, context: RunContext, /
     ) -> list[Rows]: ...
 
 

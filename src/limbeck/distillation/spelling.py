@@ -147,5 +147,4 @@ class _Bags:
 
     def sums(self, rows: torch.Tensor) -> torch.Tensor:
         """The product with a dense matrix."""
-        how = {"mode": "sum", "per_sample_weights": self.values}
-        return torch.nn.functional.embedding_bag(self.at, rows, self.starts, **how)  # type: ignore[arg-type]
+        return torch.nn.functional.embedding_bag(self.at, rows, self.starts, mode="sum", per_sample_weights=self.values)

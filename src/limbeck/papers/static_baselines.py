@@ -13,6 +13,7 @@ from limbeck.distillation.baselines import BASELINES, train_baseline
 from limbeck.distillation.method_settings import NgramSettings
 from limbeck.errors import LimbeckError
 from limbeck.stream import Plan
+from limbeck.stream.context import RunContext
 from limbeck.stream.workers import Pool
 from limbeck.vectors import StaticVectors
 
@@ -44,7 +45,7 @@ class TrainBaseline:
 
     def __call__(self, method: str) -> TrainedBaseline:
         try:
-            made = train_baseline(method, self.corpus, self.plan, self.settings, progress=self.progress)
+            made = train_baseline(method, self.corpus, self.plan, self.settings, RunContext(progress=self.progress))
         except LimbeckError as error:
             return TrainedBaseline(method, missing=str(error).rstrip("."))
         vectors = StaticVectors(self.plan.vocabulary.words, made.matrix)

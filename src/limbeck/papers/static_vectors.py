@@ -97,7 +97,7 @@ class ParentVectors:
         """The words that occur often enough, in lower case: the paper's vocabulary."""
         preset = self.preset
         most = DistillSettings(min_count=self.min_count, max_words=preset.max_words)
-        whole = survey(source, choice=EVERYTHING, deduplicate=preset.deduplicate, workers=self.workers, progress=False)
+        whole = survey(source, choice=EVERYTHING, deduplicate=preset.deduplicate, context=RunContext(self.workers))
         return choose_words(whole, most, fold=True)[0]
 
     @property
@@ -122,6 +122,10 @@ class ParentVectors:
     def device(self) -> str:
         return str(self.last_layer.device)
 
+    @property
+    def context(self) -> RunContext:
+        return RunContext(self.workers, self.wanted.progress)
+
     # vectors
 
     def averages(self, corpus: Corpus, layers: Encoder) -> dict[str, DistilledVectors]:
@@ -131,8 +135,7 @@ class ParentVectors:
     def averaged(self, encoder: Encoder, corpus: Corpus, **options: Any) -> list[DistilledVectors]:
         """Averages over contexts, a layer after the other; options are settings of a distillation."""
         settings = DistillSettings(method=(AVERAGE,), case="lower", unseen="drop", **options)
-        context = RunContext(workers=self.workers, progress=self.wanted.progress)
-        return list(distill_subject(open_subject(encoder, corpus, settings), settings, context).values())
+        return list(distill_subject(open_subject(encoder, corpus, settings), settings, self.context).values())
 
     @cached_property
     def without_text(self) -> dict[str, StaticVectors]:
@@ -154,7 +157,7 @@ class ParentVectors:
     def x2static(self, corpus: Corpus, unit: TextUnit, **changes: Any) -> StaticVectors:
         source = self.source(corpus, unit)
         plan = self.plan(source)
-        trained = train(source, plan, self.training(**changes), workers=self.workers, progress=self.wanted.progress)
+        trained = train(source, plan, self.training(**changes), self.context)
         return StaticVectors(plan.vocabulary.words, trained.matrix)
 
     def training(self, **changes: Any) -> X2Static:
@@ -206,5 +209,5 @@ class ParentVectors:
         plan = self.plan(source)
         settings = Sent2Vec(dim=self.last_layer.dim, epochs=self.baseline_epochs, seed=self.wanted.seed)
         settings = settings.with_changes(**changes)
-        trained = train(source, plan, settings, workers=self.workers, progress=self.wanted.progress)
+        trained = train(source, plan, settings, self.context)
         return StaticVectors(plan.vocabulary.words, trained.matrix)

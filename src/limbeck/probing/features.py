@@ -23,6 +23,7 @@ from limbeck.errors import InputError
 from limbeck.probing.labelled import Labelled, clipped
 from limbeck.seeds import hash_occurrences
 from limbeck.stream import Choice, TextSource, run_pass
+from limbeck.stream.run import running
 from limbeck.stream.workers import Workers
 
 Ints = NDArray[np.int64]
@@ -125,9 +126,8 @@ def extract(
     texts = texts_around(labelled, context)
     gather = Gather(encoder, texts, file)
     source = TextSource(Corpus.from_sentences(texts.texts), encoder, "sentence", batch_tokens)
-    passed = run_pass(
-        source, [], consumers=[gather], choice=Choice(), read_duplicates=True, workers=workers, progress=progress
-    )
+    with running(workers, progress=progress) as run:
+        passed = run_pass(source, [], context=run, consumers=[gather], choice=Choice(), read_duplicates=True)
     return features_of(encoder, gather, passed.dropped)
 
 

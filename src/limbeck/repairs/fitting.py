@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,8 +21,8 @@ from limbeck.repairs.repair import Repair, chain_of
 from limbeck.repairs.source import RepairedSource
 from limbeck.repairs.whiten import Whitening
 from limbeck.stream import Choice, Plan, Source, run_pass, survey
+from limbeck.stream.context import RunContext
 from limbeck.stream.sources import device_of
-from limbeck.stream.workers import Workers
 
 SAMPLE = 50_000  #: occurrences that clusters are found in
 MEMORY = 4 << 30  #: bytes of sums that layers may take together; more of them share no pass
@@ -42,8 +43,7 @@ def fit_source(
     sample: int = SAMPLE,
     memory: int = MEMORY,
     seed: int = 0,
-    workers: int | Workers = 0,
-    progress: bool = False,
+    context: RunContext | None = None,
 ) -> dict[str, Any]:
     """{layer: a fitted copy of `repair`} for every layer of a source.
 
@@ -56,15 +56,14 @@ def fit_source(
     One pass a step; two for clusters, or one where the sample holds every occurrence. The vectors of a step that the
     sums cannot serve (whitening where they were made in low precision, a repair of your own) are taken in one by one.
     """
-    how: dict[str, Any] = {"seed": seed, "workers": workers, "progress": progress}
+    context = context or RunContext()
     if plan is None:
-        with Workers() as none:
-            plan = survey(source, choice=Choice(), workers=workers if isinstance(workers, Workers) else none)
+        plan = survey(source, choice=Choice(), context=replace(context, progress=False))
     steps = chain_of(repair)
     done: dict[str, list[tuple[str, Any]]] = {layer: [] for layer in source.layers}
     for number, (name, step) in enumerate(steps):
         before = source if not number else RepairedSource(source, {layer: Pipeline(done[layer]) for layer in done})
-        pass_ = _Pass(before, plan, how, [] if number else list(seen))
+        pass_ = _Pass(before, plan, [] if number else list(seen), seed, context)
         for layer, fitted in _fit_step(pass_, step, sample=sample, memory=memory).items():
             done[layer].append((name, fitted))
     if isinstance(repair, Pipeline):
@@ -110,8 +109,8 @@ def memory_needed(repair: Any, *, layers: int, dim: int, memory: int = MEMORY) -
 class _Pass:
     """One source, and what a pass over it fills; what was filled already is taken from there."""
 
-    def __init__(self, source: Source, plan: Plan, how: Mapping[str, Any], seen: list[Accumulator]) -> None:
-        self.source, self.plan, self.how, self.seen = source, plan, how, seen
+    def __init__(self, source: Source, plan: Plan, seen: list[Accumulator], seed: int, context: RunContext) -> None:
+        self.source, self.plan, self.seen, self.seed, self.context = source, plan, seen, seed, context
         self.shape = {"layers": len(source.layers), "dim": source.dim}
 
     def filled(self, empty: Any) -> Any:
@@ -123,12 +122,12 @@ class _Pass:
                         "what was seen must be of the source's own layers and dimensions.", code="wrong_shape"
                     )
                 return accumulator
-        return run_pass(self.source, [empty], plan=self.plan, **self.how).accumulators[0]
+        return run_pass(self.source, [empty], plan=self.plan, seed=self.seed, context=self.context).accumulators[0]
 
     def take_in(self, repairs: Mapping[str, Repair]) -> None:
         """Let repairs of some layers take in every vector."""
         takers = [(self.source.layers.index(layer), repair) for layer, repair in repairs.items()]
-        run_pass(self.source, [], plan=self.plan, consumers=[_Taker(takers)], **self.how)
+        run_pass(self.source, [], plan=self.plan, consumers=[_Taker(takers)], seed=self.seed, context=self.context)
 
 
 class _Taker:

@@ -198,27 +198,19 @@ limbeck measure --vectors vectors --out runs/cached
         assert folder is not None
         (folder / DESCRIPTION).unlink(missing_ok=True)  # of a run killed in its last moment
         writer = self.writer(folder)
-        how: dict[str, Any] = {"choice": Choice(), "workers": context.workers, "progress": context.progress}
-        size = self.shard_units or shard_size(source)
+        context = replace(context, shard_units=self.shard_units or context.shard_units or shard_size(source))
         with steady(source):
-            index = planned(
-                source,
-                self.division,
-                self.identity(),
-                deduplicate=True,
-                state=context.checkpoint,
-                shard_units=size,
-                **how,
-            )
+            index = planned(source, self.division, self.identity(), choice=Choice(), deduplicate=True, context=context)
             run_pass(
                 source,
                 [],
+                context=context,
                 plan=index,
                 consumers=[Saver(writer)],
                 checkpoint=context.checkpoint,
                 settings=self.depends,
+                choice=Choice(),
                 read_duplicates=True,
-                **how,
             )
         writer.close(duplicates=index.duplicates)
         return replace(EncodeResult.load(folder), folder=self.out)

@@ -309,9 +309,7 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
                 for line in self.needs(index):
                     context.notify(line)
 
-        checkpoint = None if context.checkpoint is None else context.checkpoint / part
-        own = replace(context, checkpoint=checkpoint)
-        found, passed = measure_source(source, self.measured, own, on_index=announce)
+        found, passed = measure_source(source, self.measured, context.inside(part), on_index=announce)
         texts = source.corpus if self.sentences.text else None
         result = MeasureResult.of(found, passed, source, self.measured, texts=texts, options={}, facts={})
         if context.folder is not None:

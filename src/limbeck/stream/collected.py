@@ -14,7 +14,7 @@ from limbeck.corpus.units import SENTENCE_BITS
 from limbeck.encoded import Encoded, add_rows
 from limbeck.encoders.protocol import EncoderLike, as_encoder
 from limbeck.stream.plan import Choice
-from limbeck.stream.run import run_pass
+from limbeck.stream.run import run_pass, running
 from limbeck.stream.sources import Source, TextSource
 from limbeck.stream.workers import Workers
 
@@ -79,15 +79,10 @@ def collect(
 ) -> Collected:
     """Everything that a source gives, in one pass. Texts that occur twice are kept unless told otherwise."""
     collector = Collector()
-    passed = run_pass(
-        source,
-        [],
-        consumers=[collector],
-        choice=Choice(),
-        read_duplicates=not deduplicate,
-        workers=workers,
-        progress=progress,
-    )
+    with running(workers, progress=progress) as context:
+        passed = run_pass(
+            source, [], context=context, consumers=[collector], choice=Choice(), read_duplicates=not deduplicate
+        )
     batches = collector.batches
     if not batches:
         return replace(nothing(source.layers, source.dim), dropped=passed.dropped)

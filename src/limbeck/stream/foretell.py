@@ -23,6 +23,7 @@ from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.encoded import Encoded
 from limbeck.encoders.protocol import Prepared
 from limbeck.remote import size_of
+from limbeck.stream.context import RunContext
 from limbeck.stream.plan import Choice, Plan, choose_words
 from limbeck.stream.progress import clock as as_clock
 from limbeck.stream.run import survey
@@ -147,7 +148,7 @@ def look_ahead(
     corpus = Beginnings(text.corpus, most)
     text = replace(text, corpus=corpus)
     every = replace(choice, min_contexts=1, max_words=EVERY_WORD, drop_punctuation=False) if corpus.some else choice
-    some = survey(text, choice=every, deduplicate=deduplicate, shard_units=SHARD_UNITS)
+    some = survey(text, choice=every, deduplicate=deduplicate, context=RunContext(shard_units=SHARD_UNITS))
     plan = enlarged(some, corpus.share, choice) if corpus.some else some
     some = replace(some, vocabulary=plan.vocabulary)
     return Outlook(text, some, plan, corpus.share, clock() - began)

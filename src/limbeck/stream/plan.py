@@ -136,9 +136,8 @@ class Plan:
         rows = arrays["shards"].tolist()
         shards = tuple(Shard(number, *row) for number, row in enumerate(rows))
         units, texts, sentences, documents, types = arrays["totals"].tolist()
-        vocabulary = Vocabulary.from_arrays(arrays)
-        marks = arrays.get("marks", no_marks())  # older plans have none
-        return cls(vocabulary, shards, arrays["duplicates"], units, texts, sentences, documents, types, dropped, marks)
+        vocabulary, duplicates, marks = Vocabulary.from_arrays(arrays), arrays["duplicates"], arrays["marks"]
+        return cls(vocabulary, shards, duplicates, units, texts, sentences, documents, types, dropped, marks)
 
 
 @dataclass(frozen=True)

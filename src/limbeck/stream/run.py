@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from limbeck.corpus import Corpus
 from limbeck.encoders.protocol import Encoder, EncoderLike, as_encoder
 from limbeck.errors import choose
 from limbeck.stream.checkpoint import Checkpoint, gaps
+from limbeck.stream.context import RunContext
 from limbeck.stream.filling import Consumer, Work
 from limbeck.stream.local import run_local
 from limbeck.stream.plan import Choice, Plan, make_plan
@@ -23,7 +24,6 @@ from limbeck.stream.sources import Source, TextSource, device_of
 from limbeck.stream.workers import Workers
 
 ENGINES = ("local", "ray")
-CHECKPOINT_SECONDS = 30.0
 #: units a shard: about a minute of a large model's work
 SHARD_UNITS = {"cpu": 20_000, "cuda": 500_000}
 
@@ -67,38 +67,34 @@ def stream(
     5
     """
     source = TextSource(_corpus(corpus), _encoder(encoder), choose_unit(text_unit), batch_tokens)
-    return run_pass(
-        source,
-        accumulators,
-        engine=engine,
-        checkpoint=None if out is None else Path(out),
-        workers=workers,
-        seed=seed,
-        choice=choice or Choice(),
-        deduplicate=deduplicate,
-        progress=progress,
-    ).accumulators
+    with running(workers, engine=engine, progress=progress) as context:
+        return run_pass(
+            source,
+            accumulators,
+            context=context,
+            checkpoint=None if out is None else Path(out),
+            seed=seed,
+            choice=choice or Choice(),
+            deduplicate=deduplicate,
+        ).accumulators
 
 
 def run_pass(
     source: Source,
     accumulators: Sequence[Accumulator] | Callable[[Plan], Sequence[Accumulator]],
     *,
+    context: RunContext | None = None,
     plan: Plan | None = None,
     consumers: Sequence[Consumer] = (),
-    engine: str = "local",
     checkpoint: Path | None = None,
     settings: dict[str, Any] | None = None,
-    workers: int | Workers = 0,
     seed: int = 0,
     choice: Choice | None = None,
     deduplicate: bool = True,
     read_duplicates: bool = False,
-    shard_units: int | None = None,
     start: int = 0,
     dropped: Counter[str] | None = None,
     keep: bool = True,
-    progress: bool = False,
 ) -> Passed:
     """See `stream`; the same for any source, with a plan or consumers of one's own.
 
@@ -106,53 +102,56 @@ def run_pass(
     to be read, for consumers that keep their own state, and `dropped` what those before it had without a vector, by
     reason, to which shards add theirs before consumers are told of their end; a checkpoint's says more. With a
     checkpoint or on Ray accumulators must come empty, and the filled ones are those that are given back. Without `keep`
-    the state of the whole is not saved at the end where less than `CHECKPOINT_SECONDS` of work would be lost.
+    the state of the whole is not saved at the end where little work would be lost.
     """
     began = time.monotonic()
+    context = context or RunContext()
     saved = None
     if checkpoint is not None:
         identity = identity_of(source, settings, seed=seed, choice=choice, deduplicate=deduplicate)
         saved = Checkpoint(checkpoint, identity)
-    with nullcontext(workers) if isinstance(workers, Workers) else workers_of(engine, workers) as processes:
-        if plan is None:
-            plan = saved.load_plan() if saved else None
-        if plan is None:
-            plan = survey(
-                source,
-                choice=choice or Choice(),
-                deduplicate=deduplicate,
-                shard_units=shard_units,
-                workers=processes,
-                progress=progress,
-            )
-            if saved:
-                saved.save_plan(plan)
-        made = list(accumulators(plan) if callable(accumulators) else accumulators)
-        work = Work(
-            source,
-            replace(plan, duplicates=plan.duplicates[:0]) if read_duplicates else plan,
-            made,
-            consumers,
-            saved,
-            done=saved.open(plan, made) if saved else [],
-            dropped=Counter() if dropped is None else dropped,
-            seed=seed,
-            keep=keep,
-        )
+    if plan is None:
+        plan = saved.load_plan() if saved else None
+    if plan is None:
+        plan = survey(source, choice=choice or Choice(), deduplicate=deduplicate, context=context)
         if saved:
-            work.dropped.update(saved.dropped_in(work.done))
-        work.missing = gaps(work.done, len(plan.shards), start=start)
-        left = sum(shard.units for part in work.missing for shard in plan.shards[part.first : part.stop])
-        with Progress(source.name, total=plan.units, done=max(plan.units - left, 0), show=progress) as bar:
-            if processes.engine == "ray":
-                from limbeck.stream.driver import run_on_ray
-                from limbeck.stream.ray import RayWorkers
+            saved.save_plan(plan)
+    made = list(accumulators(plan) if callable(accumulators) else accumulators)
+    work = Work(
+        source,
+        replace(plan, duplicates=plan.duplicates[:0]) if read_duplicates else plan,
+        made,
+        consumers,
+        saved,
+        done=saved.open(plan, made) if saved else [],
+        dropped=Counter() if dropped is None else dropped,
+        seed=seed,
+        keep=keep,
+    )
+    if saved:
+        work.dropped.update(saved.dropped_in(work.done))
+    work.missing = gaps(work.done, len(plan.shards), start=start)
+    left = sum(shard.units for part in work.missing for shard in plan.shards[part.first : part.stop])
+    with Progress(source.name, total=plan.units, done=max(plan.units - left, 0), show=context.progress) as bar:
+        if context.workers.engine == "ray":
+            from limbeck.stream.driver import run_on_ray
+            from limbeck.stream.ray import RayWorkers
 
-                assert isinstance(processes, RayWorkers)
-                made = run_on_ray(work, bar, processes, every=CHECKPOINT_SECONDS)
-            else:
-                made = run_local(work, bar, workers=processes, every=CHECKPOINT_SECONDS)
+            assert isinstance(context.workers, RayWorkers)
+            made = run_on_ray(work, bar, context.workers, every=context.save_every)
+        else:
+            made = run_local(work, bar, workers=context.workers, every=context.save_every)
     return Passed(plan, made, dict(work.dropped), time.monotonic() - began)
+
+
+@contextmanager
+def running(workers: int | Workers = 0, *, engine: str = "local", progress: bool = False) -> Iterator[RunContext]:
+    """A context with workers that are there already, or with so many of an engine that end with it."""
+    if isinstance(workers, Workers):
+        yield RunContext(workers, progress)
+        return
+    with workers_of(engine, workers) as started:
+        yield RunContext(started, progress)
 
 
 def workers_of(engine: str, count: int | None = None, **options: Any) -> Workers:
@@ -185,21 +184,14 @@ def identity_of(
     }
 
 
-def survey(
-    source: Source,
-    *,
-    choice: Choice,
-    deduplicate: bool = True,
-    shard_units: int | None = None,
-    workers: Workers | None = None,
-    progress: bool = False,
-) -> Plan:
+def survey(source: Source, *, choice: Choice, deduplicate: bool = True, context: RunContext | None = None) -> Plan:
     """The planning pass over a source."""
-    size = shard_units or SHARD_UNITS.get(device_of(source), SHARD_UNITS["cpu"])
-    with Progress("planning", show=progress) as bar:
+    context = context or RunContext()
+    size = context.shard_units or SHARD_UNITS.get(device_of(source), SHARD_UNITS["cpu"])
+    with Progress("planning", show=context.progress) as bar:
 
         def watched() -> Iterator[Any]:
-            for found in source.survey(workers=workers or Workers()):
+            for found in source.survey(workers=context.workers):
                 bar.advance(len(found.units))
                 yield found
 

@@ -28,6 +28,7 @@ from limbeck.encoders.function import TextPreparer
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.seeds import hash_ids, hash_occurrences, seed_of
 from limbeck.stream import Choice, Plan, TextSource, run_pass, survey
+from limbeck.stream.context import RunContext
 
 MADE = sentences(110, documents=8)
 SMALL: dict[str, Any] = {"batch_texts": 10, "learning_rate": 0.01}
@@ -42,7 +43,7 @@ def source_of(
 
 
 def index_of(source: TextSource, **options: Any) -> Plan:
-    return survey(source, choice=Choice(min_contexts=3), **{"shard_units": 100} | options)
+    return survey(source, choice=Choice(min_contexts=3), **{"context": RunContext(shard_units=100)} | options)
 
 
 def texts_by_shard(source: TextSource, plan: Plan, unit: Any) -> list[list[Any]]:
@@ -150,11 +151,16 @@ SETTINGS: list[Training] = [
 ]
 
 
-def go(settings: Training, checkpoint: Path | None = None, encoder: Any = None, **options: Any) -> Trained:
+def go(
+    settings: Training, checkpoint: Path | None = None, encoder: Any = None, every: float = 60.0, **options: Any
+) -> Trained:
     source = source_of(encoder=encoder, **options)
     if isinstance(settings, Sent2Vec) and encoder is None:
         source = word_source(source.corpus)
-    return train(source, index_of(source), settings, checkpoint=checkpoint)
+    return train(source, index_of(source), settings, RunContext(checkpoint=checkpoint, save_every=every))
+
+
+often = partial(go, every=-1.0)  #: saves after every shard
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: f"{type(s).__name__}-{s.moments}")
@@ -170,9 +176,8 @@ def test_batches_of_the_encoder_change_nothing(settings: Training) -> None:
 def test_a_stopped_training_goes_on_to_the_same_vectors(
     settings: Training, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("limbeck.distillation.x2static.training.CHECKPOINT_SECONDS", -1.0)
     settings = settings.with_changes(epochs=2)
-    whole = go(settings, encoder=OwnEncoder())
+    whole = often(settings, encoder=OwnEncoder())
     plain = Trainer.train
     for stop in (0, 3, 7):
         calls = iter(range(10**6))
@@ -185,16 +190,17 @@ def test_a_stopped_training_goes_on_to_the_same_vectors(
         monkeypatch.setattr(Trainer, "train", stopped)
         folder = tmp_path / str(stop)
         try:
-            go(settings, folder, OwnEncoder())
+            often(settings, folder, OwnEncoder())
         except KeyboardInterrupt:
             assert (folder / STATE).exists() == (stop > 0)
         monkeypatch.setattr(Trainer, "train", plain)
-        resumed = go(settings, folder, OwnEncoder())
+        resumed = often(settings, folder, OwnEncoder())
         np.testing.assert_array_equal(resumed.matrix, whole.matrix)
         assert resumed.losses == whole.losses
         assert resumed.about["occurrences_seen"] == whole.about["occurrences_seen"]
         assert [path.name for path in folder.iterdir()] == [STATE]  # no contexts are left behind
-        np.testing.assert_array_equal(go(settings, folder, OwnEncoder()).matrix, whole.matrix)  # finished is finished
+        # finished is finished
+        np.testing.assert_array_equal(often(settings, folder, OwnEncoder()).matrix, whole.matrix)
 
 
 def test_ctrl_c_keeps_the_shards_that_are_done(tmp_path: Path) -> None:
@@ -260,11 +266,10 @@ def test_what_had_no_vector_is_counted_once_whatever_was_stopped(stop: int | Non
 
 
 def test_a_resumed_training_that_forgot_the_moments_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limbeck.distillation.x2static.training.CHECKPOINT_SECONDS", -1.0)
-    whole = go(X2)
+    whole = often(X2)
     encoder = OwnEncoder(watch=lambda number: (_ for _ in ()).throw(KeyboardInterrupt) if number == 8 else None)
     with pytest.raises(KeyboardInterrupt):
-        go(X2, tmp_path, encoder)
+        often(X2, tmp_path, encoder)
     plain = Rows.restore
 
     def forgetful(self: Rows, state: Any, prefix: str = "") -> None:
@@ -272,7 +277,7 @@ def test_a_resumed_training_that_forgot_the_moments_is_noticed(tmp_path: Path, m
         self.first.zero_()
 
     monkeypatch.setattr(Rows, "restore", forgetful)
-    assert np.abs(go(X2, tmp_path).matrix - whole.matrix).max() > 1e-4
+    assert np.abs(often(X2, tmp_path).matrix - whole.matrix).max() > 1e-4
 
 
 def test_later_epochs_need_no_teacher(tmp_path: Path) -> None:
@@ -301,27 +306,25 @@ def test_runs_that_nobody_counts_train_the_same(settings: Training, monkeypatch:
 
 
 def test_contexts_that_are_gone_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limbeck.distillation.x2static.training.CHECKPOINT_SECONDS", -1.0)
     settings = X2.with_changes(epochs=2)
     plain = Trainer.train
     monkeypatch.setattr(Trainer, "train", lambda self, *some: (_ for _ in ()).throw(KeyboardInterrupt)
                         if self.epoch else plain(self, *some))  # fmt: skip
     with pytest.raises(KeyboardInterrupt):
-        go(settings, tmp_path)
+        often(settings, tmp_path)
     monkeypatch.setattr(Trainer, "train", plain)
     for path in (tmp_path / "contexts").iterdir():
         path.unlink()
     with raises(InputError, code="not_readable"):
-        go(settings, tmp_path)
+        often(settings, tmp_path)
 
 
 def test_another_teacher_or_setting_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limbeck.distillation.x2static.training.CHECKPOINT_SECONDS", -1.0)
-    go(X2, tmp_path)
+    often(X2, tmp_path)
     with raises(InputError, code="other_run", parameter="existing"):
-        go(X2.with_changes(negatives=5), tmp_path)
+        often(X2.with_changes(negatives=5), tmp_path)
     with raises(InputError, code="other_run", parameter="existing"):
-        go(Regression(**SMALL), tmp_path)
+        often(Regression(**SMALL), tmp_path)
 
 
 def test_no_room_is_told_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +335,7 @@ def test_no_room_is_told_before_anything_is_read(tmp_path: Path, monkeypatch: py
     read: list[int] = []
     source = source_of(encoder=OwnEncoder(watch=read.append))
     with raises(LimbeckError, code="no_room", parameter="epochs", says="100"):
-        train(source, index_of(source), X2.with_changes(epochs=2), checkpoint=tmp_path)
+        train(source, index_of(source), X2.with_changes(epochs=2), RunContext(checkpoint=tmp_path))
     assert not read
 
 
@@ -385,7 +388,7 @@ def test_a_regression_finds_the_vectors_that_made_its_contexts() -> None:
         lambda texts: [np.stack([table.get(w, np.ones(4)) for w in t.words]) for t in texts], name="table"
     )
     source = source_of(encoder=encoder)
-    plan = survey(source, choice=Choice(min_contexts=1), shard_units=10_000)
+    plan = survey(source, choice=Choice(min_contexts=1), context=RunContext(shard_units=10_000))
     settings = Regression(epochs=250, weight=0.0, batch_texts=20, learning_rate=0.03, schedule="linear")
     found = train(source, plan, settings).matrix
     wanted = np.stack([table[word] for word in plan.vocabulary.words])

@@ -17,10 +17,11 @@ from made import DIM, OwnEncoder, sentences
 
 from limbeck.corpus import Corpus
 from limbeck.distillation.methods import Trained
-from limbeck.distillation.x2static import Regression, Sent2Vec, Training, X2Static, train, training
+from limbeck.distillation.x2static import Regression, Sent2Vec, Training, X2Static, train
 from limbeck.distillation.x2static.group import Group
 from limbeck.distillation.x2static.trainer import Trainer
 from limbeck.stream import Choice, TextSource, survey
+from limbeck.stream.context import RunContext
 
 KINDS = {"x2static": X2Static, "sent2vec": Sent2Vec, "regression": Regression}
 START = np.random.default_rng(5).normal(0, 1, (60, DIM))
@@ -35,11 +36,12 @@ def go(task: dict[str, Any]) -> Trained:
     """The training that a task names."""
     made = sentences(110, documents=9)
     source = TextSource(Corpus.from_sentences(made), OwnEncoder(), "sentence", 60)
-    plan = survey(source, choice=Choice(min_contexts=3), shard_units=60)
+    plan = survey(source, choice=Choice(min_contexts=3), context=RunContext(shard_units=60))
     assert len(plan.shards) % 2, "the last exchange should be one shard short"
     checkpoint = Path(task["checkpoint"]) if task.get("checkpoint") else None
     start = START[: len(plan.vocabulary.counts)] if task.get("start") else None
-    return train(source, plan, settings_of(task), checkpoint=checkpoint, start=start)
+    context = RunContext(checkpoint=checkpoint, save_every=-1.0 if "stop" in task else 60.0)
+    return train(source, plan, settings_of(task), context, start=start)
 
 
 def main() -> None:
@@ -48,7 +50,6 @@ def main() -> None:
     torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
     found: dict[str, Any] = {}
     for name, task in json.loads(sys.argv[5]).items():
-        training.CHECKPOINT_SECONDS = -1.0 if "stop" in task else 60.0
         plain, calls = Trainer.train, iter(range(10**6))
         if "stop" in task:
 

@@ -29,30 +29,27 @@ from limbeck.errors import InputError, UsageError, choose
 from limbeck.seeds import generator_for
 from limbeck.state import State, load, save
 from limbeck.stopping import PutOff
+from limbeck.stream.context import RunContext
 from limbeck.stream.plan import Plan
 from limbeck.stream.progress import Progress
 from limbeck.stream.run import identity_of, run_pass
 from limbeck.stream.sources import Source, TextSource
-from limbeck.stream.workers import Workers
 
 STATE = "training.npz"
-CHECKPOINT_SECONDS = 60.0
 
 
 def train(
     source: Source,
     plan: Plan,
     settings: Training,
+    context: RunContext | None = None,
     /,
     *,
-    checkpoint: Path | None = None,
-    workers: int | Workers = 0,
-    progress: bool = False,
     start: NDArray[np.floating] | None = None,
 ) -> Trained:
     """Train the vectors of the plan's words on a source.
 
-    With `checkpoint`, a folder, training is resumable: call it again with the same arguments and get the same vectors.
+    With a checkpoint, a folder, training is resumable: call it again with the same arguments and get the same vectors.
     With several epochs the contexts of the first are kept there (else in a temporary folder) and removed at the end.
     `start` are vectors (words, d) to begin with.
 
@@ -60,7 +57,9 @@ def train(
     share of the shards and keeps its share of the dimensions, and all are given the vectors that one would have made.
     """
     group = Group()
-    progress = progress and group.first
+    context = context or RunContext()
+    checkpoint, progress = context.checkpoint, context.progress and group.first
+    context = replace(context, progress=progress)
     began = time.monotonic()
     source = _suited(source, plan, settings)
     layer = source.layers.index(choose(settings.layer or source.layers[-1], source.layers, what="layer"))
@@ -76,14 +75,10 @@ def train(
         start=start,
         group=group,
     )
-    # None for one, as runs of earlier versions have it
-    identity = _identity(source, plan, settings, start) | {
-        "number of processes": group.size if group.size > 1 else None
-    }
-    saved = _Saved(checkpoint, identity, trainer)
+    identity = _identity(source, plan, settings, start) | {"number of processes": group.size}
+    saved = _Saved(context, identity, trainer)
     epoch, done = saved.load()
     with ExitStack() as stack:
-        processes = workers if isinstance(workers, Workers) else stack.enter_context(Workers(workers))
         cache = None
         if settings.keeps_contexts:
             if checkpoint is None:
@@ -104,8 +99,15 @@ def train(
                 if number == 0 or cache is None:
                     reading = _Reading(trainer, cache, saved, plan, done)
                     share, start_at = reading.share
-                    how: dict[str, Any] = {"workers": processes, "start": start_at, "progress": progress}
-                    run_pass(source, [], plan=share, consumers=[reading], dropped=reading.dropped, **how)
+                    run_pass(
+                        source,
+                        [],
+                        context=context,
+                        plan=share,
+                        consumers=[reading],
+                        start=start_at,
+                        dropped=reading.dropped,
+                    )
                     reading.finish()
                 else:
                     _later_epoch(trainer, cache, saved, plan, done, progress)
@@ -220,13 +222,14 @@ def _later_epoch(trainer: Trainer, cache: ContextCache, saved: _Saved, plan: Pla
 class _Saved:
     """Matrix, moments, step and losses on disk, replaced atomically, tied to what they were made from."""
 
-    def __init__(self, folder: Path | None, identity: Mapping[str, Any], trainer: Trainer) -> None:
-        self.path = None if folder is None else folder / STATE
+    def __init__(self, context: RunContext, identity: Mapping[str, Any], trainer: Trainer) -> None:
+        self.path = None if context.checkpoint is None else context.checkpoint / STATE
+        self.every = context.save_every
         self.identity = identity
         self.trainer = trainer
         self.dropped: Counter[str] = Counter()  # reason -> occurrences, of the first epoch
         self._last = time.monotonic()
-        self._next = self._last + CHECKPOINT_SECONDS
+        self._next = self._last + self.every
         self._unsaved: dict[str, Any] | None = None  # how far the training is, where the file is behind
 
     def load(self) -> tuple[int, int]:
@@ -283,7 +286,7 @@ class _Saved:
     @property
     def behind(self) -> bool:
         """Whether the file is so far behind that it would be a pity; at the end the vectors follow at once."""
-        return bool(self.trainer.group.share(time.monotonic() > self._last + CHECKPOINT_SECONDS))
+        return bool(self.trainer.group.share(time.monotonic() > self._last + self.every))
 
     def save(self, epoch: int, shards: int) -> None:
         self._write(self._place(epoch, shards))
@@ -301,7 +304,7 @@ class _Saved:
         self._unsaved = None
         # saving a large matrix should not take more than a twentieth of the time
         self._last = time.monotonic()
-        self._next = self._last + max(CHECKPOINT_SECONDS, 20 * (self._last - began))
+        self._next = self._last + max(self.every, 20 * (self._last - began))
 
 
 def _identity(source: Source, plan: Plan, settings: Training, start: NDArray[np.floating] | None) -> dict[str, Any]:

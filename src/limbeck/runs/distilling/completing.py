@@ -149,10 +149,9 @@ class Completing:
             self._missing = missing if self._unseen is None else missing | self._missing
             some = np.flatnonzero(self._missing)
             teacher = self.work.teacher(f"--unseen {kind}")
-            state = None if self.work.state is None else self.work.state / "alone"
             everything = list(self.words)
             words = [everything[at] for at in some.tolist()]
-            read = unseen_vectors(kind, teacher, words, self.work.settings, state=state, **self.work.how)
+            read = unseen_vectors(kind, teacher, words, self.work.settings, self.work.context.inside("alone"))
             place = np.full(len(missing), -1, dtype=np.int64)
             place[some] = np.arange(len(some))
             self._unseen = [rows.take(place) for rows in read]

@@ -21,6 +21,7 @@ from limbeck.distillation.spelling import bytes_of as spelling_bytes
 from limbeck.distillation.x2static.cache import cache_bytes
 from limbeck.distillation.x2static.settings import Training
 from limbeck.runs.distilling.work import Distillation
+from limbeck.stream.context import RunContext
 from limbeck.stream.foretell import Outlook, seconds_a_pass
 from limbeck.stream.progress import clock
 from limbeck.stream.workers import Workers
@@ -152,7 +153,7 @@ def seconds_alone(work: Distillation, name: str, words: Sequence[str], *, worker
     while True:
         some = [words[at] for at in np.linspace(0, len(words) - 1, number).astype(int).tolist()]
         began = time.monotonic()
-        read(teacher, some, work.settings, state=None, workers=workers, progress=False)
+        read(teacher, some, work.settings, RunContext(workers))
         took = time.monotonic() - began
         more, next_one = (min(4 * number, len(words)), 4 * took) if warm else (number, 0.0)
         if number >= min(len(words), CHUNK) or time.monotonic() + next_one > end:

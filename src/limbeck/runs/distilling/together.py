@@ -15,6 +15,7 @@ from limbeck.distillation.x2static.group import Group
 from limbeck.errors import UsageError
 from limbeck.runs.distilling.subject import Subject
 from limbeck.stream import Plan
+from limbeck.stream.context import RunContext
 from limbeck.stream.workers import Workers
 
 
@@ -52,5 +53,5 @@ def help_training(subject_of: Callable[[], tuple[Subject, DistillSettings]], wor
         opened = opened or subject_of()
         subject, settings = opened
         train: Any = METHODS[name].train
-        how: dict[str, Any] = {"checkpoint": checkpoint, "start": start, "workers": workers, "progress": False}
-        train(subject.source, plan, own_settings(name, settings), **how)
+        context = RunContext(workers, checkpoint=checkpoint)
+        train(subject.source, plan, own_settings(name, settings), context, start=start)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from limbeck.distillation.methods import METHODS, NOTHING, in_order, predicts, start_of
 from limbeck.distillation.predicting import FITTED
@@ -50,11 +49,11 @@ def choose(whole: Plan, subject: Subject, settings: DistillSettings, *, fold: bo
     company = company_for(made_to_show(settings))
     fit_on = FITTED if learning_from_words(subject, settings) else 0
     named = (*subject.only, *subject.also)
-    how: dict[str, Any] = {"fold": fold, "only": subject.only, "also": subject.also, "company": company}
+    read, listed = choose_words(
+        whole, settings, fold=fold, only=subject.only, also=subject.also, company=company, to_fit_on=fit_on
+    )
     if not trains:
-        plan, listed = choose_words(whole, settings, to_fit_on=fit_on, **how)
-        return Chosen(plan, listed, plan, None, listed)
-    read, listed = choose_words(whole, settings, to_fit_on=fit_on, **how)
+        return Chosen(read, listed, read, None, listed)
     before = made_to_begin_from(settings)
     there = [word for word, row in zip(named, whole.vocabulary.ids(named).tolist(), strict=True) if row >= 0]
     _, begin = choose_words(whole, settings, fold=fold, also=there, company=company_for(before))

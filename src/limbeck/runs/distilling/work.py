@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class Distillation:
     def __init__(self, subject: Subject, settings: DistillSettings, context: RunContext | None = None) -> None:
         context = context or RunContext()
         self.subject, self.settings, self.state = subject, settings, context.checkpoint
-        self.how: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
+        self.context = context
         self.plan: Plan | None = None
         self.listed: WordList = unread(())
         self._chosen: Chosen | None = None
@@ -93,7 +93,8 @@ class Distillation:
             saved = Checkpoint(self.state / "plan", identity_of(subject.source, told, deduplicate=settings.deduplicate))
         known = saved.load_plan() if saved else None
         whole = known or surveyed
-        whole = whole or survey(subject.source, choice=EVERYTHING, deduplicate=settings.deduplicate, **self.how)
+        if whole is None:
+            whole = survey(subject.source, choice=EVERYTHING, deduplicate=settings.deduplicate, context=self.context)
         # choosing among the words that were chosen before gives them again
         chosen = choose(whole, subject, settings, fold=fold)
         plan, self.listed = chosen.plan, chosen.listed
@@ -171,8 +172,8 @@ class Distillation:
         if method.alone is not None:
             if name == "frames" and len(words.words) < FEW:
                 self.notes.append(NOT_CENTERED)
-            state = None if self.state is None else self.state / "alone"
-            return method.alone(self.teacher(f"--method {name}"), words.words, self.settings, state=state, **self.how)
+            teacher = self.teacher(f"--method {name}")
+            return method.alone(teacher, words.words, self.settings, self.context.inside("alone"))
         if method.finish is not None:
             filled, rows = self.filled(name), self.chosen.read.vocabulary.ids(words.words)
             numbers = range(len(subject.layers))
@@ -185,8 +186,8 @@ class Distillation:
         if words is self.listed:
             self.cut_up = int(known.split[: words.shown].sum())
         device = "cpu" if subject.encoder is None else str(subject.encoder.device)
-        how: dict[str, Any] = {"device": device, "progress": self.how["progress"]}
-        return [method.compose(parts, known, own_settings(name, self.settings), **how)]
+        own = own_settings(name, self.settings)
+        return [method.compose(parts, known, own, device=device, progress=self.context.progress)]
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -220,19 +221,19 @@ class Distillation:
         """Read the text with the teacher once, for all methods that ask for that."""
         assert self.subject.source is not None
         made = self.asked()
-        checkpoint = None if self.state is None else self.state / "pass"
-        if checkpoint is not None:
-            checkpoint.mkdir(parents=True, exist_ok=True)  # the plan is kept elsewhere
+        context = self.context.inside("pass")
+        if context.checkpoint is not None:
+            context.checkpoint.mkdir(parents=True, exist_ok=True)  # the plan is kept elsewhere
         self.passed = run_pass(
             self.subject.source,
             [accumulator for some in made.values() for accumulator in some],
+            context=context,
             plan=self.chosen.read,
-            checkpoint=checkpoint,
+            checkpoint=context.checkpoint,
             settings=self.told(made),
             seed=self.settings.seed,
             deduplicate=self.settings.deduplicate,
             keep=False,  # vectors are made of it at once, and the state of many words takes long to write
-            **self.how,
         )
         filled = iter(self.passed.accumulators)  # restored ones where a run goes on
         return {name: [next(filled) for _ in some] for name, some in made.items()}
@@ -269,15 +270,13 @@ class Distillation:
             begin = self.chosen.begin
             before = self.vectors(first, begin)[-1]
             start = np.where(before.found[:, None], before.matrix, 0.0)[begin.first_of(plan.vocabulary)]
-        checkpoint = None if self.state is None else self.state / name
+        context, workers = self.context.inside(name), self.context.workers
         if METHODS[name].together:
-            call_others(name, plan, checkpoint, start)
-        how = dict(self.how)
-        if how["workers"].engine != "local":
-            how["workers"] = how["workers"].local
-            self.notes.append(f"{name} was trained on one machine; --engine {self.how['workers'].engine} did the rest.")
-        own = own_settings(name, self.settings)
-        trained = train(self.subject.source, plan, own, checkpoint=checkpoint, start=start, **how)
+            call_others(name, plan, context.checkpoint, start)
+        if workers.engine != "local":
+            context = replace(context, workers=workers.local)
+            self.notes.append(f"{name} was trained on one machine; --engine {workers.engine} did the rest.")
+        trained = train(self.subject.source, plan, own_settings(name, self.settings), context, start=start)
         wanted = len(plan.vocabulary)
         if len(trained.matrix) != wanted:
             raise ValueError(f"{name} must give a row for each of {wanted} words, got {trained.matrix.shape}")

@@ -27,6 +27,7 @@ from limbeck.runs.repairing.frequencies import EVERY_WORD
 from limbeck.state import State, load, save
 from limbeck.stream import Choice, Plan, Source, survey
 from limbeck.stream.checkpoint import PLAN, Checkpoint, Part
+from limbeck.stream.context import RunContext
 from limbeck.stream.plan import Surveyed, choose_words
 from limbeck.stream.sources import DerivedSource
 from limbeck.stream.workers import Workers
@@ -162,21 +163,20 @@ def planned(
     *,
     choice: Choice,
     deduplicate: bool,
-    state: Path | None = None,
+    context: RunContext,
     check: Callable[[Plan], None] = lambda plan: None,
-    **how: Any,
 ) -> Plan:
-    """The plan of a run: of an earlier try that `state` holds, of another part, or a new one, kept there.
+    """The plan of a run: of an earlier try that its checkpoint holds, of another part, or a new one, kept there.
 
     One that `check` refuses is not kept: with the settings that it needs it would be another.
     """
-    saved = None if state is None else Checkpoint(state, identity)
+    saved = None if context.checkpoint is None else Checkpoint(context.checkpoint, identity)
     plan = saved.load_plan() if saved else None
     if plan is not None:
         check(plan)
         return plan
     whole = borrow_plan(division, identity)
-    whole = whole or make_plan(source, division, choice=choice, deduplicate=deduplicate, **how)
+    whole = whole or make_plan(source, division, choice=choice, deduplicate=deduplicate, context=context)
     plan = whole.plan if division.part is None else part_of(whole.plan, division.part)
     check(plan)
     if saved:
@@ -194,24 +194,16 @@ class Whole:
     texts: State
 
 
-def make_plan(
-    source: Source,
-    division: Division,
-    *,
-    choice: Choice,
-    deduplicate: bool,
-    shard_units: int | None = None,
-    **how: Any,
-) -> Whole:
+def make_plan(source: Source, division: Division, *, choice: Choice, deduplicate: bool, context: RunContext) -> Whole:
     """The plan of a text that can be divided as asked."""
     watched = Watched(source)
     if division.vocabulary is not None:
         choice = Choice(min_contexts=1, max_words=EVERY_WORD)
 
     def surveyed(size: int | None) -> Plan:
-        return survey(watched, choice=choice, deduplicate=deduplicate, shard_units=size, **how)
+        return survey(watched, choice=choice, deduplicate=deduplicate, context=replace(context, shard_units=size))
 
-    plan = surveyed(shard_units)
+    plan = surveyed(context.shard_units)
     if division.part is not None and len(plan.shards) < SHARDS_A_PART * division.part.count:
         # a small text: reading it again costs little
         plan = surveyed(max(1, plan.units // (SHARDS_A_PART * division.part.count)))

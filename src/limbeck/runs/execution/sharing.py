@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -32,7 +32,7 @@ from limbeck.seeds import hash_text
 from limbeck.state import save, write_text
 from limbeck.stream import Choice, Consumer, Plan, TextSource, run_pass, survey
 from limbeck.stream.checkpoint import Checkpoint
-from limbeck.stream.context import RunContext
+from limbeck.stream.context import RunContext, silent
 from limbeck.stream.run import identity_of
 from limbeck.stream.workers import Workers
 
@@ -94,15 +94,15 @@ def run_jobs(
         for job, folder in zip(jobs, folders, strict=True):
             job.join_pass(reading, folder)
         waiting = [job for job in jobs if not job.folder.complete and not (job.folder.state / FILLED).is_file()]
-        how: dict[str, Any] = {"workers": processes, "progress": progress}
+        context = RunContext(processes, progress, tell)
         if waiting:
             with steady(reading):
-                share_pass(waiting, reading, tell=tell, **how)
+                share_pass(waiting, reading, context)
         failed: list[LimbeckError] = []
         results: list[RunResult] = []
         for job in jobs:
             try:
-                results.append(finish(job, tell=tell, **how))
+                results.append(finish(job, context))
             except LimbeckError as error:  # the others have had their pass, and are not to lose it
                 failed.append(error)
         if failed:
@@ -110,31 +110,29 @@ def run_jobs(
         return results
 
 
-def finish(job: SharedRun[Any], *, tell: Callable[[str], None], **how: Any) -> RunResult:
+def finish(job: SharedRun[Any], context: RunContext) -> RunResult:
     """What is left for a job after the pass; of one that was done before, a look at whether it is the same."""
     if job.folder.complete:
         job.check_complete(job.folder)
         found: RunResult = job.load(job.folder.target)
-        tell(f"{job.title}: complete already: {job.out}")
+        context.notify(f"{job.title}: complete already: {job.out}")
         return found
     for line in job.beyond_pass():
-        tell(f"{job.title}: {line}")
+        context.notify(f"{job.title}: {line}")
     job.folder.passing += [f"state/{FILLED}", f"state/{SHARED}"]
-    result: RunResult = complete(job, job.folder, RunContext(**how))
-    tell(f"{job.title}: {job.out}")
+    result: RunResult = complete(job, job.folder, replace(context, notify=silent))
+    context.notify(f"{job.title}: {job.out}")
     return result
 
 
-def share_pass(
-    jobs: Sequence[SharedRun[Any]], reading: Reading, *, tell: Callable[[str], None], workers: Workers, progress: bool
-) -> None:
+def share_pass(jobs: Sequence[SharedRun[Any]], reading: Reading, context: RunContext) -> None:
     """The one pass, and what it gives put where each job will look for it."""
     names = dict.fromkeys(layer for job in jobs for layer in job.source.layers)
     source = reading.source(list(names) if reading.encoder.chooses_layers else None)
     state = jobs[0].folder.state / SHARED
     told = identities_of(jobs)
     identity = identity_of(source, told)
-    plans = Plans(source, Checkpoint(state, identity), shard_units_of(jobs), workers=workers, progress=progress)
+    plans = Plans(source, Checkpoint(state, identity), replace(context, shard_units=shard_units_of(jobs, context)))
     shared = plans.known(deduplicate=True)
     again = any(job.reads_duplicates for job in jobs)
     accumulators: list[Accumulator] = []
@@ -149,17 +147,16 @@ def share_pass(
         accumulators += own
         consumers += [ViewedConsumer(consumer, view) for consumer in job.consumers()]
     for_whom = "1 run" if len(jobs) == 1 else f"{len(jobs)} runs"
-    tell(f"{shared.units:,} words in {shared.texts:,} texts, read once for {for_whom}")
+    context.notify(f"{shared.units:,} words in {shared.texts:,} texts, read once for {for_whom}")
     passed = run_pass(
         source,
         accumulators,
+        context=context,
         plan=shared,
         consumers=consumers,
         checkpoint=state,
         settings=told,
         read_duplicates=again,
-        workers=workers,
-        progress=progress,
     )
     lost = dropped_in_duplicates(source, shared) if again and passed.dropped else Counter()
     filled = iter(passed.accumulators)
@@ -184,8 +181,8 @@ def identities_of(jobs: Sequence[SharedRun[Any]]) -> dict[str, Any]:
 class Plans:
     """What the text holds, with texts that repeat an earlier one left out or not; surveyed when first asked for."""
 
-    def __init__(self, source: TextSource, saved: Checkpoint, shard_units: int | None, **how: Any) -> None:
-        self._source, self._saved, self._size, self._how = source, saved, shard_units, how
+    def __init__(self, source: TextSource, saved: Checkpoint, context: RunContext) -> None:
+        self._source, self._saved, self._context = source, saved, context
         self._known: dict[bool, Plan] = {}
 
     def known(self, *, deduplicate: bool) -> Plan:
@@ -198,8 +195,7 @@ class Plans:
         plan = saved.load_plan()
         if plan is None:
             watched = Watched(self._source)
-            wanted: dict[str, Any] = {"choice": EVERYTHING, "shard_units": self._size, "deduplicate": deduplicate}
-            plan = survey(watched, **wanted, **self._how)
+            plan = survey(watched, choice=EVERYTHING, deduplicate=deduplicate, context=self._context)
             if deduplicate:
                 saved.folder.mkdir(parents=True, exist_ok=True)
                 save(saved.folder / TEXTS, {"contents": watched.contents, "shards": plan.to_arrays()["shards"]})
@@ -207,10 +203,10 @@ class Plans:
         return plan
 
 
-def shard_units_of(jobs: Sequence[SharedRun[Any]]) -> int | None:
+def shard_units_of(jobs: Sequence[SharedRun[Any]], context: RunContext) -> int | None:
     """Words a shard: as few as one of the jobs needs; None where none minds."""
-    asked = [job.shard_units for job in jobs if job.shard_units is not None]
-    return min(asked) if asked else None
+    asked = [context.shard_units, *(job.shard_units for job in jobs)]
+    return min((units for units in asked if units is not None), default=None)
 
 
 def dropped_in_duplicates(source: TextSource, plan: Plan) -> Counter[str]:

@@ -41,7 +41,6 @@ def measure_source(
     shape = {"layers": len(source.layers), "dim": source.dim}
     identity = identity_for(source, settings, division)
     chosen: dict[str, Any] = {"choice": settings.choice, "deduplicate": settings.rules.deduplicate}
-    how: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
 
     def enough(index: Plan) -> None:
         check_enough(index, settings, source)
@@ -51,17 +50,17 @@ def measure_source(
         return accumulators_for(index, **shape, settings=settings)
 
     with steady(source):
-        index = planned(source, division, identity, state=context.checkpoint, check=enough, **chosen, **how)
+        index = planned(source, division, identity, check=enough, context=context, **chosen)
         depends = settings.as_dict() | division.told()
         passed = run_pass(
             source,
             prepare,
+            context=context,
             plan=index,
             checkpoint=context.checkpoint,
             settings=depends,
             seed=settings.seed,
             **chosen,
-            **how,
         )
         passed.seconds = time.monotonic() - began
         check_any(passed, source.remedy, division)
@@ -69,7 +68,7 @@ def measure_source(
         if settings.two_pass:
             moments = next(a for a in passed.accumulators if isinstance(a, Moments))
             partition = Partition(**shape, basis=basis_of(moments).cpu())
-            run_pass(source, [partition], plan=passed.plan, seed=settings.seed, **how)
+            run_pass(source, [partition], context=context, plan=passed.plan, seed=settings.seed)
     measured = compute(source.name, source.layers, passed.plan, passed.accumulators, settings, partition)
     return replace(measured, source=source.describe()), passed
 

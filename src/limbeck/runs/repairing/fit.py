@@ -76,7 +76,7 @@ class Fit:
         if subject.alone or subject.source.wordless:
             return None
         deduplicate = self.measures.rules.deduplicate
-        return count_words(subject.source, deduplicate=deduplicate, workers=context.workers, progress=context.progress)
+        return count_words(subject.source, deduplicate=deduplicate, context=context)
 
     def size(self, counts: Mapping[str, int] | None, measured: int) -> int:
         """Vectors that it uses, of which so many are measured too."""
@@ -106,8 +106,7 @@ class Fit:
                 seen=seen,
                 seed=self.measures.seed,
                 sample=self.measures.points,
-                workers=context.workers,
-                progress=context.progress,
+                context=context,
             )
         if folder is not None:
             save_repairs(folder, repairs, about=about)

@@ -8,22 +8,15 @@ from limbeck.corpus.compression import open_bytes
 from limbeck.errors import InputError
 from limbeck.numerals import count_of
 from limbeck.stream import Choice, Source, survey
-from limbeck.stream.workers import Workers
+from limbeck.stream.context import RunContext
 
 EVERY_WORD = 1 << 62
 
 
-def count_words(
-    source: Source, *, deduplicate: bool = True, workers: Workers | None = None, progress: bool = False
-) -> dict[str, int]:
+def count_words(source: Source, *, deduplicate: bool = True, context: RunContext | None = None) -> dict[str, int]:
     """Occurrences of every word of a source's text, rare ones too. The text is read once more, the model is not."""
-    plan = survey(
-        source,
-        choice=Choice(min_contexts=1, max_words=EVERY_WORD),
-        deduplicate=deduplicate,
-        workers=workers,
-        progress=progress,
-    )
+    every = Choice(min_contexts=1, max_words=EVERY_WORD)
+    plan = survey(source, choice=every, deduplicate=deduplicate, context=context)
     return dict(zip(plan.vocabulary.words, plan.vocabulary.counts.tolist(), strict=True))
 
 
