@@ -20,7 +20,6 @@ from limbeck.errors import InputError, LimbeckError
 from limbeck.npz import check_archive
 
 FORMAT = 2
-READABLE = (1, 2)  #: files of format 1 have no checksum
 HEADER = "__header__"
 State = dict[str, NDArray[Any]]
 
@@ -112,14 +111,13 @@ def load(path: Path) -> tuple[State, dict[str, Any]]:
             header, arrays = _read(file)
     except Exception as error:  # bytes that anything may have happened to raise anything
         raise DamagedFile(f"{path}: not a state file of limbeck ({error}).", code="damaged") from error
-    if header["format"] not in READABLE:
-        read = " and ".join(map(str, READABLE))
+    if header["format"] != FORMAT:
         raise InputError(
-            f"{path}: state format {header['format']}, this limbeck reads {read}: run again with --existing=replace.",
+            f"{path}: state format {header['format']}, this limbeck reads {FORMAT}: run again with --existing=replace.",
             code="other_format",
         )
     about: dict[str, Any] = header["about"]
-    if header["format"] > 1 and header.get("digest") != digest_of(arrays, json.dumps(about, sort_keys=True)):
+    if header.get("digest") != digest_of(arrays, json.dumps(about, sort_keys=True)):
         raise DamagedFile(f"{path}: not as it was written, its checksum is another.", code="damaged")
     return arrays, about
 

@@ -24,7 +24,7 @@ from limbeck.errors import InputError, LimbeckError
 from limbeck.state import atomic, load, save
 from limbeck.stopping import SIGNALS, as_ctrl_c
 from limbeck.stream import Choice, Passed, TextSource, run_pass
-from limbeck.stream.checkpoint import CUMULATIVE, PARTS, PLAN, Checkpoint, Part, gaps
+from limbeck.stream.checkpoint import PARTS, PLAN, Checkpoint, Part, gaps
 from limbeck.stream.context import RunContext
 from limbeck.stream.filling import fill
 from limbeck.stream.tasks import ShardEnd
@@ -395,13 +395,6 @@ def test_a_finished_state_is_read_without_touching_it(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-500])
     assert saved.load_state(accumulators()) is None
     assert file.exists()
-
-
-def test_the_state_of_an_earlier_version_is_refused_by_name(tmp_path: Path) -> None:
-    go(tmp_path)
-    (tmp_path / CUMULATIVE).touch()
-    with raises(InputError, code="other_format", parameter="existing", says="accumulators.npz"):
-        go(tmp_path)
 
 
 @pytest.mark.parametrize(

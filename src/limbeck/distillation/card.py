@@ -256,14 +256,11 @@ def cut_up_of(own: Mapping[str, Any], words: int) -> str:
 def neighbours_of(about: Mapping[str, Any]) -> str:
     """How far vectors were drawn to their neighbours, in a sentence; "" where they were not."""
     weight = (about.get("method_settings") or {}).get("neighbours")
-    pull = about.get("neighbours_pull")  # of earlier runs nobody knows
-    if not weight or pull == 0:
+    if not weight or not (pull := about["neighbours_pull"]):
         return ""
-    text = " Each was then drawn towards the mean of the words nearest to it"
-    if pull is not None:
-        text += f", which counts {pull:.2g} beside the word itself"
-        text += f", less than the {weight:g} asked for since there are few words" if pull < weight else ""
-    return text + "."
+    fewer = f", less than the {weight:g} asked for since there are few words" if pull < weight else ""
+    nearest = "Each was then drawn towards the mean of the words nearest to it"
+    return f" {nearest}, which counts {pull:.2g} beside the word itself{fewer}."
 
 
 def text_of(told_text: Any) -> str:

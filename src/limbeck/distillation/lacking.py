@@ -26,13 +26,13 @@ def lacking(words: Sequence[str], unknown: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def lacking_told(about: Mapping[str, Any]) -> str:
-    """The same for a person, behind how many they are; "" of earlier runs, which named none.
+    """The same for a person, behind how many they are; "" where there are none.
 
     >>> lacking_told(lacking(["a", "b", "c"], np.array([False, True, True])))
     ": b, c (the teacher's tokenizer knows no piece of the word); a"
     """
     told = []
-    for reason, first in about.get("left_out_words", {}).items():
+    for reason, first in about["left_out_words"].items():
         others = about["left_out"][reason] - len(first)
         names = ", ".join(map(shown, first))
         names += f" and {others:,} other{'s' if others > 1 else ''}" if others else ""

@@ -22,7 +22,6 @@ from limbeck.stream.plan import Plan
 
 PLAN = "plan.npz"
 PARTS = "parts"
-CUMULATIVE = "accumulators.npz"  #: what earlier versions kept in the place of parts
 MOST_PARTS = 3  #: of a run on one machine; each may be as large as the state of the whole run
 #: settings whose values say nothing to a reader
 FINGERPRINTS = ("model", "text", "source")
@@ -89,13 +88,6 @@ class Checkpoint:
     def _find(self, plan: Plan, kinds: Sequence[Accumulator]) -> tuple[list[Part], list[Part]]:
         """Parts that are whole and do not overlap, and all others."""
         self._plan = digest_of(plan.to_arrays())
-        if (self.folder / CUMULATIVE).exists():
-            raise InputError(
-                f"{self.folder / CUMULATIVE}: left by an earlier version of limbeck, which kept its state in another "
-                "shape: --existing=replace.",
-                code="other_format",
-                parameter="existing",
-            )
         found = [part for file in (self.folder / PARTS).glob("*.npz") if (part := Part.named(file)) is not None]
         whole: list[Part] = []
         others: list[Part] = []
