@@ -508,7 +508,6 @@ def test_a_job_may_be_given_while_another_is_under_way(count: int) -> None:
         three = workers.run(Count(0, 9))
         del two, three  # neither is wanted any more
         assert list(workers.run(Count(7, 60))) == list(range(7, 60))
-    assert sys.getswitchinterval() == pytest.approx(0.005)
 
 
 def test_an_error_in_a_worker_is_the_users_error(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import os
 import pickle
 import queue
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -405,7 +404,6 @@ def prefetched(items: Iterable[Item], *, depth: int, turn: threading.Lock | None
         except BaseException as error:
             end = _End(error)
         finally:
-            _drawing(-1)
             put(end)
 
     thread = threading.Thread(target=draw, name="limbeck-prefetch", daemon=True)
@@ -415,21 +413,5 @@ def prefetched(items: Iterable[Item], *, depth: int, turn: threading.Lock | None
         if threading.current_thread() is not thread:  # which may be the one that collects garbage
             thread.join(timeout=5)
 
-    _drawing(1)
     thread.start()
     return _Fed(waiting.get, let_go)
-
-
-_threads = 0
-_interval = 0.0  # as it was before the first of them
-_counting = threading.Lock()
-
-
-def _drawing(more: int) -> None:
-    """While threads draw, a consumer that gives the interpreter up at each of many small things gets it back soon."""
-    global _threads, _interval
-    with _counting:
-        if not _threads:
-            _interval = sys.getswitchinterval()
-        _threads += more
-        sys.setswitchinterval(0.0005 if _threads else _interval)
