@@ -7,6 +7,7 @@ lists what limbeck has put there. Only that is ever removed. Links are never fol
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import shutil
@@ -16,12 +17,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import LimbeckError, parameter_of
-from limbeck.state import write_text
+from limbeck.errors import InputError, LimbeckError, parameter_of
 
 MARK = ".limbeck"
 FORMAT = 1
 RUN, REPRODUCTION, VECTORS, GROUP = "run", "reproduction", "vectors", "group of runs"
+NEEDED_REPAIR = "a fitted repair is needed, or the folder of a run of `limbeck repair`"
 MARK_BYTES = 1 << 28  #: more is no mark
 
 Own = frozenset[str]
@@ -104,6 +105,32 @@ def check_file(target: str | Path, *, option: str = "--out") -> None:
         )
 
 
+def missing_run(folder: str | Path, needed: str, otherwise: str, *, parameter: str = "") -> InputError:
+    """The error about a folder that should hold a finished run: it is unfinished, is not there, or is something else.
+
+    needed     what it should hold, for the message
+    otherwise  what to do about a folder that is there
+    """
+    place, unfinished = Path(folder), unfinished_of(folder)
+    if place.is_dir():
+        code, hint = "no_run", f"{otherwise}."
+    elif is_own(unfinished):
+        kept = from_here(unfinished)
+        code, hint = "unfinished", f"that run is not finished ({kept}): its command with --existing=resume goes on."
+    else:
+        beside = [path.name for path in place.parent.glob("[!.]*") if path.is_dir()]
+        near = difflib.get_close_matches(place.name, beside, n=1)
+        named = "".join(f" (did you mean {place.with_name(name)}?)" for name in near)
+        code, hint = "not_found", f"there is no such folder: check the path{named}."
+    return InputError(f"{folder}: {needed}; {hint}", code=code, parameter=parameter)
+
+
+def from_here(path: Path) -> Path:
+    """A path as a user would type it: relative where it is below the folder one is in."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 # --- marks ---------------------------------------------------------------------------------------
 
 
@@ -112,6 +139,8 @@ def mark(folder: Path, holds: str, *, own: Iterable[str] | None = None, aside: b
 
     aside  another folder is about to take its place
     """
+    from limbeck.state import write_text  # numpy loads with it
+
     write_text(folder / MARK, mark_as_bytes(holds, own=own, aside=aside).decode())
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError, without_passwords
+from limbeck.places import missing_run
 
 FORMAT = 2  #: of run.json and of the tables beside it
 AGAIN = "make the run again"
@@ -31,6 +32,9 @@ def read_record(path: Path, *, odd: bool = False) -> dict[str, Any]:
         if path.stat().st_size > LONGEST:
             raise ValueError(f"it is longer than {LONGEST:,} bytes")
         told = json.loads(without_passwords(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        needed = "the folder of a finished run is needed"
+        raise missing_run(path.parent, needed, f"no {path.name} is there: check the path") from None
     except OSError as error:
         raise InputError(
             f"{path}: must be readable; {error.strerror or error}: {AGAIN}.", code="not_readable"

@@ -615,7 +615,10 @@ def test_a_stopped_command_goes_on(
     assert said == ""
     if stop != signal.SIGKILL:
         assert process.returncode == 130
-        assert err == "limbeck: stopped; to go on: the same command with --existing resume.\n"
+        kept = tmp_path / ".run.unfinished"
+        assert err == (
+            f"limbeck: stopped; what is done is kept in {kept}; to go on: the same command with --existing resume.\n"
+        )
     assert left(tmp_path) == [".run.unfinished", "runner.py"]
 
     status, _, err = run(*given, out)

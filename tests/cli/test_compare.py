@@ -230,7 +230,7 @@ def test_python_writes_what_the_command_line_writes_and_reads_it_again(
 
 @pytest.mark.parametrize(
     ("command", "status", "told"),
-    [("probe", 2, "Runs of measure or evaluate are compared"), (None, 1, "measure it first: limbeck measure --model")],
+    [("probe", 2, "Runs of measure or evaluate are compared"), (None, 1, "no run.json is there: check the path")],
 )
 def test_what_cannot_be_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str | None, status: int, told: str

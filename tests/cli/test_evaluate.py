@@ -379,7 +379,7 @@ def test_tuning(run: Run, data: Path, tmp_path: Path) -> None:
         (["--tasks", "sts-b", "--method", "center"], 2, "needs_transductive", "method"),
         (["--tasks", "sts-b", "--transductive"], 2, "no_effect", "transductive"),
         (["--tasks", "sts-b", "--transductive", "--method", "clusters"], 2, "unknown_choice", "method"),
-        (["--tasks", "sts-b", "--repair", "nowhere"], 1, "nothing_there", "repair"),
+        (["--tasks", "sts-b", "--repair", "nowhere"], 1, "not_found", "repair"),
         (["--tasks", "sts-b", "--existing", "resume", "--out", "x"], 2, "unknown_choice", "existing"),
         (["--tasks", "sts-b", "--dry-run"], 2, "unknown_option", "--dry-run"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,16 @@ from refusals import raises, refused
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.errors import InputError, UsageError
+from limbeck.places import RUN, mark
+
+ASKED = ("--model", "mini-bert", "--corpus", "sample")
+#: runs a command; ends with 0 where neither torch nor scikit-learn was loaded for it
+LIGHT = """
+import sys
+from limbeck.cli import main
+main(sys.argv[1:])
+sys.exit(any(name in sys.modules for name in ("torch", "sklearn")))
+"""
 
 
 @pytest.mark.parametrize(
@@ -47,6 +58,79 @@ def test_somebody_at_a_terminal_reads_one_line(tmp_path: Path) -> None:
     assert done.stderr.startswith("limbeck: --format must be one of ")
     assert done.stderr.endswith("; got 'pros', did you mean 'prose'?\n")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code", "parameter", "says"),
+    [
+        (["compare", "runs/raw", "runs/gone"], 1, "not_found", "", ""),
+        (["compare", "runs/row", "runs/raw"], 1, "not_found", "", "did you mean runs/raw?"),
+        (["compare", "runs/raw", "runs/late"], 1, "unfinished", "", "runs/.late.unfinished"),
+        (["compare", "runs/raw", "runs/model"], 1, "no_run", "", "limbeck measure --model runs/model"),
+        (["compare", "runs/raw", "runs/empty"], 1, "no_run", "", "check the path"),
+        (["measure", *ASKED, "--repair", "runs/late"], 1, "unfinished", "repair", "runs/.late.unfinished"),
+        (["measure", *ASKED, "--repair", "runs/row"], 1, "not_found", "repair", "did you mean runs/raw?"),
+        (["measure", *ASKED, "--layers", "a"], 2, "malformed", "layers", "--layers must be"),
+        (["encode", *ASKED, "--layers", "0,3-"], 2, "malformed", "layers", ""),
+        (["measure", "--model", "mini-bret", "--corpus", "sample"], 1, "not_found", "model", "did you mean mini-bert?"),
+        (["distill", "--model", "minibert", "--corpus", "sample"], 1, "not_found", "model", "did you mean mini-bert?"),
+    ],
+)
+def test_what_is_not_there_is_refused_before_anything_heavy_is_loaded(
+    tmp_path: Path, words: list[str], status: int, code: str, parameter: str, says: str
+) -> None:
+    make_folders(tmp_path)
+    given = words if words[0] == "compare" else [*words, "--out", "out"]
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT, *given, "--json"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    said = json.loads(done.stdout)
+    assert (said["status"], said["code"], said.get("parameter", "")) == (status, code, parameter)
+    assert says in said["error"]
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.returncode == 0
+
+
+def make_folders(here: Path) -> None:
+    """A run, an unfinished one, a model and nothing, in runs/."""
+    for name in ("raw", "model", "empty", ".late.unfinished"):
+        (here / "runs" / name).mkdir(parents=True)
+    (here / "runs" / "raw" / "run.json").write_text('{"command": "measure"}')
+    (here / "runs" / "model" / "config.json").write_text("{}")
+    mark(here / "runs" / ".late.unfinished", RUN)
+
+
+EVALUATE = ("--tasks", "sts-b", "--data", ".")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "parameter"),
+    [
+        (["evaluate", "mini-bert", *EVALUATE, "--repair", "runs/late"], "unfinished", "repair"),
+        (["evaluate", "mini-bert", *EVALUATE, "--repair", "runs/none"], "not_found", "repair"),
+        (["evaluate", "mini-gtp2", *EVALUATE], "not_found", "targets"),
+        (["merge", "runs/late", "runs/raw", "--out", "m"], "unfinished", "runs"),
+        (["merge", "runs/empty", "runs/raw", "--out", "m"], "no_run", "runs"),
+    ],
+)
+def test_folders_and_models_that_are_not_there(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    code: str,
+    parameter: str,
+) -> None:
+    make_folders(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert refused(*words, capsys=capsys) == (1, code, parameter)
+
+
+def test_a_result_that_is_not_there_cannot_be_loaded(tmp_path: Path) -> None:
+    make_folders(tmp_path)
+    for name, code in (("late", "unfinished"), ("none", "not_found"), ("empty", "no_run")):
+        with raises(InputError, code=code):
+            lb.MeasureResult.load(tmp_path / "runs" / name)
 
 
 def test_python_reads_parameters() -> None:

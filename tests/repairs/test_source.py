@@ -193,7 +193,7 @@ def test_folders_that_cannot_be_used(tmp_path: Path, repairs: dict[str, Any]) ->
         lb.repairs.load_repairs(tmp_path / "own", model="other")
     with raises(InputError, code="other_model"):
         lb.repairs.load_repairs(tmp_path / "own" / "low.safetensors", model="other")
-    with raises(InputError, code="not_found"):
+    with raises(InputError, code="not_found", parameter="repair"):
         lb.repairs.load_repairs(tmp_path / "nowhere")
     (tmp_path / "bare").mkdir()
     lb.repairs.save(repairs["low"], tmp_path / "bare" / "low.safetensors")

@@ -261,7 +261,7 @@ def test_other_things_that_are_no_runs(runs: Path, tmp_path: Path) -> None:
     for others, code, parameter in (
         ((), "too_few", "runs"),
         ((tmp_path / "nowhere",), "not_found", "runs"),
-        ((tmp_path / "empty",), "not_found", "runs"),
+        ((tmp_path / "empty",), "no_run", "runs"),
         ((saved,), "not_mergeable", "runs"),
     ):
         with pytest.raises(LimbeckError) as caught:

@@ -502,6 +502,6 @@ def test_a_batch_system_that_ends_a_run_is_as_ctrl_c(tmp_path: Path, prose: Path
         ran.send_signal(signal.SIGTERM)
         _, told = ran.communicate(timeout=120)
     assert ran.returncode == 130, told
-    assert "stopped; to go on: the same command with --existing resume." in told
+    assert "to go on: the same command with --existing resume." in told
     assert "SIGTERM" not in told
     assert plan.exists()

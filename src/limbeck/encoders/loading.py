@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from limbeck.encoders.bilm_files import check_folder, is_bilm_folder
 from limbeck.encoders.elmo import ElmoEncoder
 from limbeck.encoders.huggingface import HuggingFaceEncoder
-from limbeck.encoders.miniatures import MINIATURES, is_miniature, miniature_folder
+from limbeck.encoders.miniatures import is_miniature, miniature_folder, refuse_misspelt
 from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.extras import need
 from limbeck.remote import refuse_password
@@ -211,6 +210,7 @@ def _find(source: str | Path) -> tuple[Path | None, str | None]:
     """The folder and the GGUF file in it that a source names; (None, None) for a name on the hub."""
     if isinstance(source, str) and is_miniature(source):
         return miniature_folder(source), None
+    refuse_misspelt(source)
     source = str(source)
     refuse_password(source)
     path = Path(source).expanduser()
@@ -304,9 +304,7 @@ def _load(part: str, where: str, options: dict[str, Any], *, stack: str = "") ->
         # transformers raises almost anything here, and its messages run over many lines.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[0].rstrip(".:") if lines else type(error).__name__
-        close = get_close_matches(where.lower(), MINIATURES, n=1, cutoff=0.8)
-        near = "".join(f" (did you mean {name}?)" for name in close)
-        remedy = "check the files" if options.get("local_files_only") else f"check the name{near} and the network"
+        remedy = "check the files" if options.get("local_files_only") else "check the name and the network"
         raise InputError(
             f"The {part} of {where} could not be loaded ({reason}): {remedy}.", code="damaged", parameter="model"
         ) from error

@@ -6,9 +6,12 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from limbeck.errors import InputError
 
 #: name -> what kind of model it is
 KINDS = {
@@ -47,6 +50,20 @@ def is_miniature(source: str | Path) -> bool:
     (True, False)
     """
     return isinstance(source, str) and source in KINDS
+
+
+def refuse_misspelt(source: object, *, parameter: str = "model") -> None:
+    """Refuse what is nearly a miniature's name: the hub has no such name, and takes its time to say so.
+
+    >>> refuse_misspelt("mini-bert"), refuse_misspelt("gpt2"), refuse_misspelt("somebody/mini-brt")
+    (None, None, None)
+    """
+    if not isinstance(source, str) or "/" in source or source in KINDS or Path(source).exists():
+        return
+    for name in get_close_matches(source.lower(), MINIATURES, n=1, cutoff=0.8):
+        raise InputError(
+            f"There is no model or folder {source}: did you mean {name}?", code="not_found", parameter=parameter
+        )
 
 
 def miniature_folder(name: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from limbeck.encoders.layers import read_layers
 from limbeck.settings import Settings, option
 
 Units = Literal["words", "pieces", "characters"]
@@ -64,6 +65,9 @@ class LayerSettings(PoolingSettings, group="model"):
         help='layers, for example "0,3-5,-1"; "table" is the bare embedding table',
     )
 
+    def check(self) -> None:
+        read_layers(self.layers)
+
 
 @dataclass(frozen=True)
 class UnitSettings(Settings, group="model"):
@@ -79,6 +83,7 @@ class UnitSettings(Settings, group="model"):
     special: bool = option(False, help="with pieces: special tokens ([CLS], [SEP]) among them")
 
     def check(self) -> None:
+        super().check()
         if isinstance(self.targets, str) and not self.targets.startswith("label:"):
             object.__setattr__(self, "targets", tuple(word.strip() for word in self.targets.split(",")))
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from limbeck.errors import InputError
+from limbeck.places import NEEDED_REPAIR, missing_run
 from limbeck.repairs.files import load, read_about, save
 
 FOLDER = "repairs"  #: of a run folder
@@ -34,11 +35,7 @@ def load_repairs(path: str | Path, *, model: str | None = None, model_fingerprin
         return load(path) if layer is None else {str(layer): load(path)}
     files = sorted((path / FOLDER if (path / FOLDER).is_dir() else path).glob(f"*{SUFFIX}"))
     if not files:
-        raise InputError(
-            f"{path}: a fitted repair is needed, or the folder of a run of `limbeck repair`; nothing of the kind is "
-            "there: check the path.",
-            code="not_found",
-        )
+        raise missing_run(path, NEEDED_REPAIR, "no repair is there: check the path", parameter="repair")
     found = {}
     for file in files:
         layer = _check_model(file, model, model_fingerprint).get("layer")

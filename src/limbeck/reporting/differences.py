@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import UsageError
+from limbeck.places import missing_run
 from limbeck.record import read_record
 from limbeck.vectors.damaged import told_as_damage
 
@@ -103,11 +104,11 @@ def account_of(folder: Path, *, done: str = "compared") -> dict[str, Any]:
         inner = sorted(one.parent.name for one in folder.glob("*/run.json")) if folder.is_dir() else []
         if inner:
             hint = f"it holds several runs: {', '.join(str(folder / name) for name in inner[:4])}"
-        else:
+        elif (folder / "config.json").is_file():  # a model's
             hint = f"measure it first: limbeck measure --model {folder} --corpus TEXT --out DIR"
-        raise InputError(
-            f"{folder}: a folder of a finished run is {done}; no run.json is there: {hint}.", code="no_run"
-        )
+        else:
+            hint = "no run.json is there: check the path"
+        raise missing_run(folder, f"a folder of a finished run is {done}", hint)
     return read_record(path)
 
 

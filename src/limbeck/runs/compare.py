@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from limbeck.errors import UsageError
-from limbeck.reporting.differences import COLUMNS, Differences, Row
+from limbeck.reporting.differences import COLUMNS, Differences, Row, kind_of
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import OptionalFolderSettings
@@ -167,6 +167,8 @@ limbeck compare runs/sts-before runs/sts-after --json
                     code="wrong_type",
                     parameter=name,
                 )
+            if path := path_of(side):
+                kind_of(path)  # before what tests them is loaded
 
     def compute(self, context: RunContext) -> CompareResult:
         from limbeck.reporting.differences import differences_between

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.encoders.settings import LoadingSettings
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import UsageError
 from limbeck.evaluation.settings import (
     AnalogySettings,
     AppliedRepairSettings,
@@ -35,6 +35,7 @@ from limbeck.evaluation.settings import (
     WordPresetSettings,
     task_names,
 )
+from limbeck.places import NEEDED_REPAIR, missing_run
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import OptionalOutputSettings
@@ -290,9 +291,12 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
         if not self.things:
             raise UsageError("At least one target is needed, got none.", code="required", parameter="targets")
         self._check_words()
-        _ = self.found
+        for path in self.repairs.repair:
+            if not path.expanduser().exists():
+                raise missing_run(path.expanduser(), NEEDED_REPAIR, "", parameter="repair")
         for thing in self.things:
             check_target(thing)
+        _ = self.found
         for name in self.settings():
             if isinstance(settings := getattr(self, name), ScopedSettings):
                 settings.check_scope(self.scope)
@@ -304,13 +308,6 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
                 parameter="tasks",
             )
         _, _ = self.development, self.unfitted
-        for path in self.repairs.repair:
-            if not path.expanduser().exists():
-                raise InputError(
-                    f"{path}: a fitted repair or a run folder of `limbeck repair` is needed, got nothing there.",
-                    code="nothing_there",
-                    parameter="repair",
-                )
         names_of(self.things)
 
     def _check_words(self) -> None:

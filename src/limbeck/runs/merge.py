@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from limbeck.errors import InputError, UsageError
+from limbeck.places import missing_run
 from limbeck.runs.encode import EncodeResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import DrawnOutputSettings, need_folder
@@ -81,11 +82,7 @@ limbeck merge vectors/1 vectors/2 --out vectors/whole
             )
         for path in self.paths:
             if not path.is_dir():
-                raise InputError(
-                    f"{path}: the folder of a finished run is needed, nothing is there: check the path.",
-                    code="not_found",
-                    parameter="runs",
-                )
+                raise missing_run(path, "the folder of a finished run is needed", "", parameter="runs")
         if len(set(self.of_vectors)) == 2:
             a, b = (self.paths[self.of_vectors.index(kind)] for kind in (True, False))
             refuse(a, b, "the one has occurrence vectors, the other is a measuring run")

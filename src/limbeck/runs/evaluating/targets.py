@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from limbeck.encoders.miniatures import MINIATURES, is_miniature
+from limbeck.encoders.miniatures import is_miniature, refuse_misspelt
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluation.evaluation import is_loaded
 from limbeck.evaluation.targets import ModelTarget, TableTarget, Target, as_target
@@ -46,6 +46,7 @@ def check_target(thing: Any) -> None:
     text, path = str(thing), Path(thing).expanduser()
     if is_miniature(text) or path.exists():
         return
+    refuse_misspelt(text, parameter="targets")
     endings = [*filter(None, BY_SUFFIX), *COMPRESSED, ".gguf"]
     if path.suffix in endings or text.startswith(("/", ".", "~")) or text.endswith("/") or text.count("/") > 1:
         raise InputError(NOTHING_THERE.format(text), code="nothing_there", parameter="targets")
@@ -106,8 +107,6 @@ def _open(thing: Any, name: str, run: EvaluateRun, shared: Mapping[str, Any]) ->
 
 def load_model(thing: Any, run: EvaluateRun) -> Any:
     """A model; where nothing of that name is here, an error about the network says that first."""
-    from difflib import get_close_matches
-
     from limbeck.encoders import load_encoder
 
     vectors = run.vectors
@@ -119,7 +118,4 @@ def load_model(thing: Any, run: EvaluateRun) -> Any:
         unknown = "couldn't connect" in str(error) or "is not a local folder" in str(error)
         if not unknown or not isinstance(thing, str | Path) or is_miniature(thing) or Path(thing).expanduser().exists():
             raise
-        near = "".join(f" (did you mean {name}?)" for name in get_close_matches(str(thing).lower(), MINIATURES, 1, 0.8))
-        raise InputError(
-            NOTHING_THERE.format(thing).rstrip(".") + f"{near}.", code="nothing_there", parameter="targets"
-        ) from error
+        raise InputError(NOTHING_THERE.format(thing), code="nothing_there", parameter="targets") from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from limbeck.errors import Interrupted, LimbeckError
-from limbeck.places import GROUP, everything_in, mark, place_of, refuse_beside
+from limbeck.places import GROUP, everything_in, from_here, mark, place_of, refuse_beside
 from limbeck.runs.execution.folders import MARKERS, RunFolder
 from limbeck.runs.execution.record import write_record
 from limbeck.runs.execution.result import RunResult
@@ -74,8 +74,11 @@ def _execute(run: Run[R], context: RunContext) -> tuple[R, bool]:
             return complete(run, folder, replace(context, workers=workers)), False
     except KeyboardInterrupt:
         if folder.resumable:
+            kept = from_here(folder.unfinished)
             raise Interrupted(
-                "stopped; to go on: the same command with --existing=resume.", code="stopped", parameter="existing"
+                f"stopped; what is done is kept in {kept}; to go on: the same command with --existing=resume.",
+                code="stopped",
+                parameter="existing",
             ) from None
         raise
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from limbeck.encoders.miniatures import MINIATURES
+from limbeck.encoders.miniatures import MINIATURES, refuse_misspelt
 from limbeck.errors import UsageError
-from limbeck.settings import Settings, option
+from limbeck.places import NEEDED_REPAIR, missing_run
+from limbeck.settings import Settings, option, path_of
 
 CORPUS_HELP = (
     "files, folders or globs, plain or compressed (gzip, bzip2, xz, zstd); - for standard input; sample for the corpus "
@@ -28,6 +29,9 @@ class ModelSettings(Settings, group="model"):
         None, common=True, recorded=False, metavar="M", suggestions=MINIATURES, files=True, help=MODEL_HELP
     )
 
+    def check(self) -> None:
+        refuse_misspelt(self.model)
+
 
 @dataclass(frozen=True)
 class ModelsSettings(Settings, group="model"):
@@ -42,6 +46,10 @@ class ModelsSettings(Settings, group="model"):
         files=True,
         help=f"{MODEL_HELP}; several are read one after another",
     )
+
+    def check(self) -> None:
+        for model in self.model or ():
+            refuse_misspelt(model)
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,11 @@ class RepairedSettings(Settings, group="model"):
         help="repair the vectors inside the pass: the folder of a run of `limbeck repair`, each layer by its own "
         "repair, or a file of one repair, for every layer",
     )
+
+    def check(self) -> None:
+        path = path_of(self.repair)
+        if path is not None and not path.expanduser().exists():  # its reader loads what takes seconds to load
+            raise missing_run(path.expanduser(), NEEDED_REPAIR, "", parameter="repair")
 
 
 @dataclass(frozen=True)

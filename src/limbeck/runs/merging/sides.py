@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.errors import InputError
+from limbeck.places import missing_run
 from limbeck.record import read_record
 from limbeck.runs.execution.parts import TEXTS, TextPart
 from limbeck.seeds import hash_text
@@ -92,10 +93,8 @@ def shards_of(rows: NDArray[np.int64]) -> tuple[Shard, ...]:
 def record_in(folder: Path) -> dict[str, Any]:
     """What a finished run says of itself."""
     if not (folder / "run.json").is_file():
-        raise InputError(
-            f"{folder}: the folder of a finished run is needed, this is none: check the path.",
-            code="not_found",
-            parameter="runs",
+        raise missing_run(
+            folder, "the folder of a finished run is needed", "this is none: check the path", parameter="runs"
         )
     return read_record(folder / "run.json")
 
