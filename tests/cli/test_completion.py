@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.cli import build_parser, main
+from limbeck.cli import main
 from limbeck.cli.commands.completion import SCRIPTS, offered, slots_of
-from limbeck.cli.program import command_named, options_for
+from limbeck.cli.program import build_parser, command_named, options_for
 from limbeck.encoders.miniatures import MINIATURES
 from limbeck.papers import PAPERS
 

@@ -15,8 +15,9 @@ import tiny_models
 from made import as_jsonl, sentences
 
 import limbeck as lb
-from limbeck.cli import build_parser, main
+from limbeck.cli import main
 from limbeck.cli.output import as_json, console, fitted, recorded
+from limbeck.cli.program import build_parser
 from limbeck.tables import read_csv
 
 

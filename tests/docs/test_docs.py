@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.cli import build_parser
-from limbeck.cli.program import command_named, command_names, parser_for
+from limbeck.cli.program import build_parser, command_named, command_names, parser_for
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import re
@@ -11,16 +10,14 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from limbeck import __version__
 from limbeck.cli.output import as_json, recorded, silenced
 from limbeck.cli.process import prepare_process, print_anything, warnings_in_a_line
 from limbeck.cli.program import (
-    Parser,
     TerminalCommand,
     TerminalSettings,
+    build_parser,
     command_named,
     command_names,
-    parser_for,
     read_command,
 )
 from limbeck.cli.torchrun import launched, perform_together, refuse_torchrun
@@ -29,50 +26,6 @@ from limbeck.remote import refuse_password
 from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.run import Run
 from limbeck.stopping import as_ctrl_c
-
-EPILOG = """\
-examples:
-  limbeck demo
-  limbeck models
-  limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
-  limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert
-  limbeck measure --model bert-base-cased gpt2 --corpus 'texts/*.txt.gz' --out runs/two
-  limbeck run pipeline.toml
-  limbeck merge parts/1 parts/2 --out runs/whole
-  limbeck encode --model ./my-model --corpus text.txt --out vectors
-  limbeck measure --vectors vectors --out runs/again
-  limbeck repair --model mini-bert --corpus sample --method cluster --out runs/repaired
-  limbeck distill --model mini-bert --corpus sample --out vectors
-  limbeck analyze frequency --model mini-bert --out runs/frequency
-  limbeck evaluate mini-bert --tasks sts --data data --out runs/sts
-  limbeck probe --model mini-bert --data sample --min-words 5 --out runs/probe
-  limbeck compare runs/before runs/after
-  limbeck convert vectors vectors.bin
-  limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
-  limbeck report runs/demo --out report.html
-  limbeck doctor
-  limbeck completion bash
-
-`limbeck COMMAND --help` tells more about each.
-"""
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The whole program: what every command is for, and a parser for each."""
-    parser = Parser(
-        "limbeck",
-        {},
-        description="Measure the word vectors of language models: how contextual, how isotropic each layer is.",
-        epilog=EPILOG,
-    )
-    parser.add_argument("--version", action="version", version=f"limbeck {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for name in command_names():
-        found = command_named(name)
-        assert found is not None
-        commands.add_parser(name, help=found.summary)
-        commands.choices[name] = parser_for(found)
-    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,11 +61,11 @@ def _perform(command: type[Command], words: Sequence[str]) -> int:
 
 def perform(command: Command, terminal: TerminalSettings) -> int:
     """Do what a command does, and print what comes out; its exit status."""
-    if isinstance(command, TerminalCommand):
-        return command.perform(terminal)
-    assert isinstance(command, Run)
-    _perform_run(command, terminal)
-    return 0
+    if isinstance(command, Run):
+        _perform_run(command, terminal)
+        return 0
+    assert isinstance(command, TerminalCommand)
+    return command.perform(terminal)
 
 
 def _perform_run(run: Run[Any], terminal: TerminalSettings) -> None:

@@ -1,6 +1,6 @@
 """The program out of settings: a parser and `--help` for each command, read off the fields of its class.
 
-Only this module knows argparse. A settings class says all that is needed, so nothing is declared or mapped here.
+Only this module and `help` know argparse. A settings class says all that is needed: nothing is declared or mapped here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
-from limbeck import papers, runs
+from limbeck import __version__, papers, runs
 from limbeck.cli import commands
 from limbeck.cli.help import Help
 from limbeck.errors import UsageError
@@ -90,6 +90,49 @@ class Parser(argparse.ArgumentParser):
             known = self.options.get(words[place])
             place += 2 if known is not None and known.type is not bool else 1
         return place
+
+
+EPILOG = """\
+examples:
+  limbeck demo
+  limbeck models
+  limbeck measure --model mini-bert --corpus sample --out runs/mini-bert
+  limbeck measure --model bert-base-cased --corpus text.txt --out runs/bert
+  limbeck measure --model bert-base-cased gpt2 --corpus 'texts/*.txt.gz' --out runs/two
+  limbeck run pipeline.toml
+  limbeck merge parts/1 parts/2 --out runs/whole
+  limbeck encode --model ./my-model --corpus text.txt --out vectors
+  limbeck measure --vectors vectors --out runs/again
+  limbeck repair --model mini-bert --corpus sample --method cluster --out runs/repaired
+  limbeck distill --model mini-bert --corpus sample --out vectors
+  limbeck analyze frequency --model mini-bert --out runs/frequency
+  limbeck evaluate mini-bert --tasks sts --data data --out runs/sts
+  limbeck probe --model mini-bert --data sample --min-words 5 --out runs/probe
+  limbeck compare runs/before runs/after
+  limbeck convert vectors vectors.bin
+  limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019
+  limbeck report runs/demo --out report.html
+  limbeck doctor
+  limbeck completion bash
+
+`limbeck COMMAND --help` tells more about each.
+"""
+
+
+def build_parser() -> Parser:
+    """The whole program: what every command is for, and a parser for each."""
+    parser = Parser(
+        "limbeck",
+        {},
+        description="Measure the word vectors of language models: how contextual, how isotropic each layer is.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"limbeck {__version__}")
+    listed = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    for name, command in all_commands().items():
+        listed.add_parser(name, help=command.summary)
+        listed.choices[name] = parser_for(command)
+    return parser
 
 
 def options_for(command: type[Command]) -> list[Option]:
@@ -197,6 +240,11 @@ def command_names() -> list[str]:
     """
     names = {**_modules(), **_registered}
     return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+
+def all_commands() -> dict[str, type[Command]]:
+    """Every command by its name; their modules are imported."""
+    return {name: command for name in command_names() if (command := command_named(name)) is not None}
 
 
 def _modules() -> dict[str, str]:

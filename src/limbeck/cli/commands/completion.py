@@ -16,8 +16,8 @@ from limbeck.cli.program import (
     REST,
     TerminalCommand,
     TerminalSettings,
+    all_commands,
     command_named,
-    command_names,
     options_for,
 )
 from limbeck.settings import Option, Settings, option
@@ -176,7 +176,7 @@ def offered(words: Sequence[str]) -> Offer:
 
 def summaries() -> dict[str, str]:
     """Every command, with what it is for."""
-    return {name: one_line(found.summary) for name in command_names() if (found := command_named(name)) is not None}
+    return {name: one_line(command.summary) for name, command in all_commands().items()}
 
 
 def slots_of(command: str, typed: Sequence[str] = ()) -> tuple[dict[str, Slot], list[Slot]]:
