@@ -11,8 +11,7 @@ from limbeck.corpus import Corpus
 from limbeck.corpus.language import function_words
 from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders import TableEncoder
-from limbeck.runs.distilling.subject import Subject
-from limbeck.runs.distilling.templates import templates_warning
+from limbeck.runs.distilling.subject import Subject, templates_warning
 from limbeck.stream import TextSource
 from limbeck.vectors import StaticVectors
 

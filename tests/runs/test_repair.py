@@ -24,7 +24,7 @@ from limbeck.reporting import draw
 from limbeck.reporting.repairs import repair_figures
 from limbeck.runs.repair import RepairResult
 from limbeck.runs.repairing.frequencies import count_words, read_counts
-from limbeck.runs.repairing.tables import load_table, save_like
+from limbeck.runs.repairing.subject import load_table, save_like
 from limbeck.stream import TextSource
 from limbeck.stream.collected import collect
 from limbeck.tables import read_csv

@@ -27,7 +27,13 @@ from limbeck.encoders.settings import EncoderSettings, LoadingSettings
 from limbeck.errors import UsageError
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
-from limbeck.runs.execution.settings import DrawnOutputSettings, ModelsSettings, TextSettings, VectorsSettings
+from limbeck.runs.execution.settings import (
+    DrawnOutputSettings,
+    ModelsSettings,
+    TextSettings,
+    VectorsSettings,
+    check_several,
+)
 from limbeck.runs.repairing.naming import REPAIR_NAMES
 from limbeck.stream.settings import BatchSettings, WorkersSettings
 from limbeck.tables import rows_of
@@ -165,10 +171,6 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
         return self.kind.what
 
     def validate(self) -> None:
-        from limbeck.corpus.sources import is_read_once
-        from limbeck.encoders.loading import check_model
-        from limbeck.runs.execution.sources import is_static
-
         if self.kind.what is None:
             raise UsageError("what is required: name an analysis.", code="required", parameter="what")
         self._check_applies()
@@ -187,12 +189,6 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
             )
         if vectors is None and not models:
             raise UsageError("--model is needed.", code="no_source", parameter="model")
-        if len(models) > 1 and any(map(is_read_once, corpus if isinstance(corpus, list | tuple) else ())):
-            raise UsageError(
-                "--corpus must be files, each model reads it anew; got a pipe: put it into a file.",
-                code="read_once",
-                parameter="corpus",
-            )
         if self.what == "structure" and not self.data.data:
             raise UsageError(
                 "analyze structure needs sentences: give a treebank (CoNLL-U) or pairs (.tsv) to --data.",
@@ -203,9 +199,8 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
             raise UsageError(
                 "analyze tense looks at words, which are labelled: omit --units.", code="no_effect", parameter="units"
             )
-        for model in models if len(models) > 1 else ():  # the last should not be refused when the first is done
-            if isinstance(model, str | Path) and not is_static(model):
-                check_model(str(model))
+        if len(models) > 1:
+            check_several(models, corpus)
 
     def _check_applies(self) -> None:
         """Refuse options of other analyses."""

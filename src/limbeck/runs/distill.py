@@ -21,7 +21,14 @@ from limbeck.errors import UsageError
 from limbeck.evaluation.settings import task_names
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
-from limbeck.runs.execution.settings import ModelSettings, OutputSettings, TextSettings, VectorsSettings
+from limbeck.runs.execution.settings import (
+    ModelSettings,
+    OutputSettings,
+    TextSettings,
+    VectorsSettings,
+    refuse_pipe,
+    refuse_two_sources,
+)
 from limbeck.settings import Settings, option, options_of
 from limbeck.stream.settings import BatchSettings, EngineSettings
 
@@ -206,10 +213,6 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
     def transient(self) -> Sequence[str]:
         return ("state",)  # sums and vectors, many times the size of what they gave
 
-    @property
-    def layers(self) -> Any:
-        return self.encoder.layers
-
     @cached_property
     def settled(self) -> DistillSettings:
         """The settings with methods, checked: of cached vectors "average", of words without a text "frame"."""
@@ -238,12 +241,7 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
             raise UsageError(
                 "--model is needed, with --corpus or --words; or --vectors.", code="no_source", parameter="model"
             )
-        if vectors is not None and (model is not None or corpus is not None):
-            raise UsageError(
-                "--vectors replaces --model and --corpus: give one or the other.",
-                code="two_sources",
-                parameter="vectors",
-            )
+        refuse_two_sources(vectors, model, corpus)
         if vectors is not None and self.distilling.preset is not None:
             raise UsageError(
                 "--preset says how the teacher reads the text, which --vectors have behind them: omit it.",
@@ -256,17 +254,10 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
         assert self.tasks is not None
 
     def validate_together(self) -> None:
-        from limbeck.corpus.sources import is_read_once
         from limbeck.runs.distilling.together import check_together
 
         check_together(self.settled)
-        corpus = self.text.corpus
-        if any(map(is_read_once, corpus if isinstance(corpus, list | tuple) else ())):
-            raise UsageError(
-                "several processes cannot all read standard input: give --corpus a file.",
-                code="read_once",
-                parameter="corpus",
-            )
+        refuse_pipe(self.text.corpus, "several processes read it")
 
     def _refuse_several(self, names: Sequence[str]) -> None:
         raise UsageError(

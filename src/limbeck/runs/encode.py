@@ -28,12 +28,11 @@ from limbeck.settings import Settings, option
 from limbeck.stream.settings import BatchSettings, EngineSettings
 
 if TYPE_CHECKING:
-    from limbeck.accumulators import Accumulator
     from limbeck.encoded import Encoded
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.parts import Division
     from limbeck.runs.execution.sharing import Reading
-    from limbeck.stream import Consumer, Plan, Source
+    from limbeck.stream import Consumer, Source
     from limbeck.stream.context import RunContext
     from limbeck.vectors import OccurrenceVectors, OccurrenceWriter
 
@@ -268,26 +267,12 @@ limbeck measure --vectors vectors --out runs/cached
         self.shard_units = shard_size(self.source)
 
     def identity(self) -> Any:
-        from limbeck.stream import Choice
         from limbeck.stream.run import identity_of
 
-        return identity_of(self.source, self.depends, choice=Choice())
-
-    def choose(self, everything: Plan, *, state: Path) -> Plan:
-        from limbeck.runs.execution.parts import texts_beside, with_choice
-        from limbeck.stream import Choice
-
-        self.index = with_choice(everything, Choice())
-        texts_beside(state, self.folder.state)  # what makes an interrupted run worth resuming
-        return self.index
+        return identity_of(self.source, self.depends, choice=self.choice)
 
     def consumers(self) -> list[Consumer]:
         return [Saver(self.writer(self.folder.unfinished))]
-
-    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
-        from limbeck.runs.execution.parts import save_whole
-
-        save_whole(self.folder.state, self.identity(), self.index, made, dropped)
 
 
 class Saver:

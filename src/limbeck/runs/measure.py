@@ -15,7 +15,7 @@ from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
 from limbeck.errors import UsageError
 from limbeck.runs.execution.result import RunResult
-from limbeck.runs.execution.run import SharedRun
+from limbeck.runs.execution.run import R, SharedRun
 from limbeck.runs.execution.settings import (
     ModelsSettings,
     OutputSettings,
@@ -24,6 +24,7 @@ from limbeck.runs.execution.settings import (
     SeparateTextSettings,
     TextSettings,
     VectorsSettings,
+    check_several,
     need_source,
 )
 from limbeck.runs.measuring.presets import PRESETS, Preset
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from limbeck.runs.measuring.results import Measured
     from limbeck.runs.measuring.tables import Described
     from limbeck.sketch import Curves
-    from limbeck.stream import Choice, Passed, Plan, TextSource
+    from limbeck.stream import Choice, Passed, Plan
     from limbeck.stream.context import RunContext
 
 
@@ -93,21 +94,10 @@ class SentenceSettings(Settings, group="output"):
     text: bool = option(True, recorded=False, help="keep the corpus's sentences out of the folder")
 
 
-class MeasuredPass:
-    """A pass that fills the sums of all measures; the one before a repair is one too.
-
-    `measures` are its settings, `state` is where it keeps what it resumes from.
-    """
+class MeasuredPass(SharedRun[R]):
+    """A run whose pass fills the sums of all measures; the one before a repair is one too."""
 
     measures: MeasureSettings
-    title: str
-    source: TextSource
-    folder: RunFolder
-    index: Plan
-
-    @property
-    def state(self) -> Path:
-        return self.folder.state
 
     @property
     def seed(self) -> int:
@@ -135,32 +125,27 @@ class MeasuredPass:
                 code="not_shared",
                 parameter="preset",
             )
-        super().join_pass(reading, folder)  # type: ignore[misc]
+        super().join_pass(reading, folder)
 
     def identity(self) -> Any:
         from limbeck.runs.measuring.compute import identity_for
 
         return identity_for(self.source, self.measures)
 
-    def choose(self, everything: Plan, *, state: Path) -> Plan:
-        from limbeck.runs.execution.parts import texts_beside, with_choice
+    @property
+    def choice(self) -> Choice:
+        return self.measures.choice
+
+    def check_index(self) -> None:
         from limbeck.runs.measuring.compute import check_enough
 
-        self.index = with_choice(everything, self.measures.choice)
         check_enough(self.index, self.measures)
-        texts_beside(state, self.state)
-        return self.index
 
     def accumulators(self) -> list[Accumulator]:
         from limbeck.runs.measuring.sums import accumulators_for
 
         shape = {"layers": len(self.source.layers), "dim": self.source.dim}
         return accumulators_for(self.index, **shape, settings=self.measures)
-
-    def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
-        from limbeck.runs.execution.parts import save_whole
-
-        save_whole(self.state, self.identity(), self.index, made, dropped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +252,7 @@ class MeasureResult(RunResult):
 
 
 @dataclass(kw_only=True)
-class MeasureRun(MeasuredPass, SharedRun[MeasureResult]):
+class MeasureRun(MeasuredPass[MeasureResult]):
     """Measure every layer of a model on a text, exactly and in one pass."""
 
     result = MeasureResult
@@ -308,24 +293,12 @@ limbeck measure --model bert-base-cased --corpus other.txt --repair runs/repaire
     engine: EngineSettings
 
     def split(self) -> Sequence[Self]:
-        from limbeck.corpus.sources import is_read_once
-        from limbeck.encoders.loading import check_model
         from limbeck.runs.execution.folders import folders_for
-        from limbeck.runs.execution.sources import is_static
 
         models = self.models.model or ()
         if len(models) < 2:
             return [self]
-        corpus = self.text.corpus
-        if any(map(is_read_once, corpus if isinstance(corpus, list | tuple) else ())):
-            raise UsageError(
-                "--corpus must be files, since each model reads it anew; got a pipe: put it into a file.",
-                code="read_once",
-                parameter="corpus",
-            )
-        for model in models:
-            if isinstance(model, str | Path) and not is_static(model):
-                check_model(str(model))
+        check_several(models, self.text.corpus)
         folders: list[Path | None] = [None] * len(models)
         if self.output.out is not None:
             folders = list(folders_for(self.output.out, models))

@@ -234,8 +234,9 @@ limbeck probe --model ./fine-tuned --data labelled.jsonl --probes runs/before --
         yield from self.work.describe()
 
     def identity(self) -> Any:
-        own = {**self.work.identity, "settings": self.asked()}
-        return json.loads(json.dumps(own, default=str))
+        from limbeck.runs.execution.record import plain
+
+        return plain({**self.work.identity, "settings": self.asked()})
 
     def asked(self) -> dict[str, Any]:
         """All settings that decide a number."""

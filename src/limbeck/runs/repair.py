@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
 from limbeck.runs.execution.result import RunResult
-from limbeck.runs.execution.run import SharedRun
 from limbeck.runs.execution.settings import ModelSettings, OutputSettings, TextSettings, VectorsSettings, need_source
 from limbeck.runs.measure import MeasuredPass, MeasureResult, MeasureSettings, SentenceSettings
 from limbeck.runs.repairing.naming import METHODS, REPAIR_NAMES
@@ -180,7 +179,7 @@ class RepairResult(RunResult):
 
 
 @dataclass(kw_only=True)
-class RepairRun(MeasuredPass, SharedRun[RepairResult]):
+class RepairRun(MeasuredPass[RepairResult]):
     """Fit a repair for each layer of a model on a text, and measure every layer before and after."""
 
     result = RepairResult
@@ -339,7 +338,7 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
 
     def write_vectors(self, repairs: dict[str, Any], folder: Path | None) -> dict[str, Any]:
         """Write a table or an array repaired; where it is in the folder, for the record."""
-        from limbeck.runs.repairing.tables import save_like
+        from limbeck.runs.repairing.subject import save_like
         from limbeck.stream import VectorSource
         from limbeck.vectors import StaticVectors
         from limbeck.vectors.plain import write_repaired

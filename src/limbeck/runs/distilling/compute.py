@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +18,7 @@ from limbeck.runs.distilling.needs import needs
 from limbeck.runs.distilling.subject import Subject
 from limbeck.runs.distilling.work import Distillation
 from limbeck.runs.execution.input_guard import steady
-from limbeck.runs.execution.record import record_of
+from limbeck.runs.execution.record import plain, record_of
 from limbeck.runs.execution.sources import (
     CORPUS_OPTIONS,
     is_static,
@@ -170,13 +168,7 @@ def identity(subject: Subject, settings: DistillSettings) -> dict[str, Any]:
     """All that the vectors depend on, in plain values."""
     of = subject.source or subject.encoder
     assert of is not None
-    return plain(settings.as_dict() | subject.named() | {"source": of.fingerprint})
-
-
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as a file of them gives them back."""
-    found: dict[str, Any] = json.loads(json.dumps(values, default=str))
-    return found
+    return dict(plain(settings.as_dict() | subject.named() | {"source": of.fingerprint}))
 
 
 # making
@@ -194,7 +186,6 @@ def distill_subject(
 
     options  of the command, for the record
     """
-    began = time.monotonic()
     context = context or RunContext()
     work = Distillation(subject, settings, context)
     with steady(subject.source):
@@ -213,7 +204,7 @@ def distill_subject(
             made[key] = work.finished(name, layer, rows, result=key, identity=own)
     for key, one in made.items():
         facts = one.record | {"scores": scores_of(one, tasks, key, progress=context.progress)}
-        one.record = plain(record_of("distill", facts, options=options or {}, seconds=time.monotonic() - began))
+        one.record = record_of("distill", facts, options=options or {}, seconds=context.seconds)
     return made
 
 

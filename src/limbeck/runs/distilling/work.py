@@ -33,8 +33,7 @@ from limbeck.distillation.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.runs.distilling.completing import Completing
-from limbeck.runs.distilling.subject import Subject, describe
-from limbeck.runs.distilling.templates import templates_warning
+from limbeck.runs.distilling.subject import Subject, describe, templates_warning
 from limbeck.runs.distilling.together import call_others
 from limbeck.runs.distilling.words import Chosen, choose, learning_from_words, made_to_begin_from, made_to_show
 from limbeck.runs.repairing.frequencies import EVERY_WORD

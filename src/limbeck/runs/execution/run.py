@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from limbeck.runs.execution.folders import RunFolder
     from limbeck.runs.execution.result import RunResult
     from limbeck.runs.execution.sharing import Reading
-    from limbeck.stream import Consumer, Plan, TextSource
+    from limbeck.stream import Choice, Consumer, Plan, TextSource
     from limbeck.stream.context import RunContext
 
 R = TypeVar("R", bound="RunResult")
@@ -207,9 +207,29 @@ class SharedRun(Run[R]):
         usual = self.usual_layers if reading.encoder.chooses_layers else None
         self.source = reading.source(usual if self.layers is None else self.layers)
 
-    @abstractmethod
+    @property
+    def state(self) -> Path:
+        """Where it keeps what it resumes from."""
+        return self.folder.state
+
+    @property
+    def choice(self) -> Choice:
+        """Which words it tracks."""
+        from limbeck.stream import Choice
+
+        return Choice()
+
+    def check_index(self) -> None:
+        """Refuse an index that nothing could be made of."""
+
     def choose(self, everything: Plan, *, state: Path) -> Plan:
         """Its own index of the corpus, out of one that tracks every word; `state` has what is known of the texts."""
+        from limbeck.runs.execution.parts import texts_beside, with_choice
+
+        self.index = with_choice(everything, self.choice)
+        self.check_index()
+        texts_beside(state, self.state)  # what makes an interrupted run worth resuming
+        return self.index
 
     def accumulators(self) -> list[Accumulator]:
         """Empty accumulators to be filled."""
@@ -219,9 +239,11 @@ class SharedRun(Run[R]):
         """What takes batches as they come."""
         return []
 
-    @abstractmethod
     def fill(self, made: Sequence[Accumulator], dropped: dict[str, int]) -> None:
         """Keep what the pass has given, where `compute` will look for it."""
+        from limbeck.runs.execution.parts import save_whole
+
+        save_whole(self.state, self.identity(), self.index, made, dropped)
 
     def beyond_pass(self) -> list[str]:
         """What it does beyond the shared pass, where that takes long."""

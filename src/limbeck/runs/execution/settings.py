@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -90,10 +91,38 @@ def need_source(model: Any, corpus: Any, vectors: Any = None, *, instead: str = 
             code="no_source",
             parameter="corpus" if model is not None else "model",
         )
+    refuse_two_sources(vectors, model, corpus)
+
+
+def refuse_two_sources(vectors: Any, model: Any, corpus: Any) -> None:
+    """Refuse cached vectors beside what they stand in the place of."""
     if vectors is not None and (model is not None or corpus is not None):
         raise UsageError(
             "--vectors replaces --model and --corpus: give one or the other.", code="two_sources", parameter="vectors"
         )
+
+
+def refuse_pipe(corpus: Any, why: str) -> None:
+    """Refuse standard input for a text that is read more than once."""
+    from limbeck.corpus.sources import is_read_once
+
+    if any(map(is_read_once, corpus if isinstance(corpus, list | tuple) else ())):
+        raise UsageError(
+            f"--corpus must be files, since {why}; got a pipe: put it into a file.",
+            code="read_once",
+            parameter="corpus",
+        )
+
+
+def check_several(models: Sequence[Any], corpus: Any) -> None:
+    """Refuse what one of several models would fail at: the last should not be refused when the first is done."""
+    from limbeck.encoders.loading import check_model
+    from limbeck.runs.execution.sources import is_static
+
+    refuse_pipe(corpus, "each model reads it anew")
+    for model in models:
+        if isinstance(model, str | Path) and not is_static(model):
+            check_model(str(model))
 
 
 @dataclass(frozen=True)

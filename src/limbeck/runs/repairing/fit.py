@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from limbeck.repairs.files import load, read_about
 from limbeck.repairs.fitting import count_passes, fit_matrix, fit_source, memory_needed
 from limbeck.repairs.folders import save_repairs
 from limbeck.repairs.methods import name_of, parse_repair
+from limbeck.runs.execution.record import plain
 from limbeck.runs.measure import MeasureSettings
 from limbeck.runs.repair import RepairSettings
 from limbeck.runs.repairing.frequencies import count_words, read_counts
@@ -126,8 +126,7 @@ class Fit:
             "seed": self.measures.seed,
             "corpus": facts.get("corpus") or facts.get("kept_from") or None,
         }
-        plain: dict[str, Any] = json.loads(json.dumps(about, default=str))
-        return plain
+        return dict(plain(about))
 
 
 def row_weights(table: StaticVectors, counts: Mapping[str, int] | None) -> NDArray[np.float64]:
