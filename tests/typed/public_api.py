@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import assert_type
 
+import numpy as np
+
 import limbeck as lb
 
 assert_type(lb.measure("mini-bert", "text.txt", min_contexts=3), lb.MeasureResult)
@@ -45,3 +47,12 @@ assert_type(lb.distill("mini-bert", "text.txt", method="average"), lb.DistilledV
 assert_type(lb.distill("mini-bert", "text.txt", method=["average", "x2static"]), lb.DistillResult)
 lb.distill("mini-bert", "text.txt", methods="average")  # type: ignore[call-overload]
 lb.distill("mini-bert", "text.txt", unseen="frames")  # type: ignore[call-overload]
+
+# below the verbs: settings instead of keywords, each checked by the class that declares it
+pairs = lb.tasks.Pairs("own", "sts", ["a"], ["b"], np.array([1.0]))
+assert_type(lb.tasks.evaluate(pairs, "vectors", settings=lb.tasks.EvaluationSettings(draws=50)), lb.tasks.Score)
+lb.tasks.EvaluationSettings(metrics="pearson")  # type: ignore[call-arg]
+lb.tasks.EvaluationSettings(metric="kendall")  # type: ignore[arg-type]
+lb.tasks.evaluate(pairs, "vectors", draws=50)  # type: ignore[call-arg]
+lb.load_encoder("mini-bert", layer=1)  # type: ignore[call-arg]
+lb.repairs.ClusterRemoval(clusters=5)  # type: ignore[call-arg]
