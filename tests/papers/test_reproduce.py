@@ -186,6 +186,9 @@ def test_what_python_refuses(vectors: Path, text: Path, tmp_path: Path) -> None:
 
 def test_a_folder_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "findings.json").write_text('{"format": 3, "findings": []}', encoding="utf-8")
+    with pytest.raises(InputError) as elsewhere:
+        lb.load(tmp_path)
+    assert (elsewhere.value.code, elsewhere.value.parameter) == ("no_result", "path")
     with pytest.raises(InputError) as refused:
         lb.ReproduceResult.load(tmp_path)
     assert refused.value.code == "other_format"

@@ -33,6 +33,10 @@ def load(path: str | Path) -> StaticVectors | OccurrenceVectors | RunResult:
     folder = Path(path).expanduser()
     if (folder / DESCRIPTION).is_file():
         return OccurrenceVectors.load(folder)
+    if (folder / "findings.json").is_file():  # papers stand above runs, which know nothing of them
+        raise InputError(
+            f"{folder}: findings of a paper are loaded by ReproduceResult.load.", code="no_result", parameter="path"
+        )
     if not (folder / "run.json").is_file():
         return StaticVectors.load(path)
     record = check_format(folder, read_record(folder / "run.json"))
