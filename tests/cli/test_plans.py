@@ -63,6 +63,58 @@ def test_a_plan_is_written_and_run(here: Path, capsys: pytest.CaptureFixture[str
     assert list(lb.run("pipeline.toml", existing="replace")) == [Path("runs/m"), Path("runs/e")]
 
 
+PIPELINE = """
+model = "vectors.txt"
+corpus = ["text.txt"]
+format = "prose"
+[[measure]]
+min-contexts = 2
+text = false
+out = "runs/m"
+[[encode]]
+out = "runs/e"
+"""
+
+
+def test_stopped_before_anything_is_there(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before, `--existing resume` was advised, with nothing to go on from."""
+    Path("pipeline.toml").write_text(PIPELINE)
+    before = set(here.rglob("*"))
+
+    def stop(self: Pipeline) -> Any:
+        assert len(list(Path("runs").iterdir())) == 2  # both folders are begun
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Pipeline, "open", stop)
+    assert main(["run", "pipeline.toml", "--quiet"]) == 130
+    assert capsys.readouterr().err.strip() == "limbeck: stopped."
+    assert set(here.rglob("*")) - {here / "runs"} == before
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert main(["run", "pipeline.toml", "--quiet"]) == 0
+
+
+def test_stopped_in_the_pass_there_is_something_to_go_on_from(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from limbeck.runs.execution import sharing as sharing_module
+
+    Path("pipeline.toml").write_text(PIPELINE)
+
+    def stop(*given: Any, **named: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sharing_module, "finish", stop)
+    assert main(["run", "pipeline.toml", "--quiet"]) == 130
+    assert "the same command with --existing resume" in capsys.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert main(["run", "pipeline.toml", "--quiet", "--existing", "resume"]) == 0
+    assert {path.name for path in Path("runs").iterdir()} == {"m", "e"}
+
+
 def test_where_a_plan_runs_is_said_to_run(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
@@ -22,7 +23,7 @@ from limbeck.cli import main
 from limbeck.errors import InputError, LimbeckError
 from limbeck.places import unfinished_of
 from limbeck.runs.encode import EncodeRun
-from limbeck.runs.execution.folders import RunFolder, held
+from limbeck.runs.execution.folders import RunFolder, held, room_in
 from limbeck.runs.execution.sharing import Reading, run_jobs
 from limbeck.runs.measure import MeasureRun
 from limbeck.tables import read_csv
@@ -74,12 +75,36 @@ def writers() -> dict[str, Any]:
 @pytest.mark.parametrize("command", writers())
 def test_a_disk_that_takes_no_more(tmp_path: Path, command: str) -> None:
     target = tmp_path / "out"
-    with no_larger_files_than(2_000), pytest.raises((LimbeckError, OSError)) as caught:
+    with no_larger_files_than(2_000), pytest.raises(LimbeckError) as caught:
         writers()[command](target)
+    assert caught.value.code in ("not_writable", "not_written")
     assert "too large" in str(caught.value)
-    if isinstance(caught.value, LimbeckError):
-        assert "free space or choose another place" in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
     assert not target.exists()  # nothing half-written under its name
+
+
+@pytest.mark.parametrize("command", writers())
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_named_though_the_error_names_no_file(tmp_path: Path, command: str, number: int) -> None:
+    """Opening tells which file it was about, writing does not: `No space left on device` was all there was."""
+
+    class Full(OwnEncoder):
+        def forward(self, batch: Any) -> Any:  # whatever writes in the midst of a pass
+            raise OSError(number, os.strerror(number))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "OwnEncoder", Full)
+        with raises(LimbeckError, code="not_written", parameter="out") as caught:
+            writers()[command](tmp_path / "out")
+    assert os.strerror(number) in str(caught.value)
+    assert f"{tmp_path / 'out'}: could not be written" in str(caught.value)
+
+
+def test_other_errors_of_the_system_stay_what_they_are(tmp_path: Path) -> None:
+    for error in (OSError(errno.EIO, "broken"), OSError(errno.ENOSPC, "full", "a.txt"), BrokenPipeError()):
+        with pytest.raises(OSError) as caught, room_in(tmp_path):  # noqa: PT011 (the very error)
+            raise error
+        assert caught.value is error
 
 
 def test_a_run_goes_on_when_there_is_room_again(tmp_path: Path) -> None:

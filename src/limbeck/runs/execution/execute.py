@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from limbeck.errors import Interrupted, LimbeckError
 from limbeck.places import GROUP, everything_in, from_here, mark, place_of, refuse_beside
-from limbeck.runs.execution.folders import MARKERS, RunFolder
+from limbeck.runs.execution.folders import MARKERS, RunFolder, room_in
 from limbeck.runs.execution.record import write_record
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
@@ -86,7 +86,8 @@ def _execute(run: Run[R], context: RunContext) -> tuple[R, bool]:
 def complete(run: Run[R], folder: RunFolder, context: RunContext) -> R:
     """Compute what is left, and put the folder in its place."""
     began = time.monotonic()
-    result = run.compute(replace(context, checkpoint=folder.state, folder=folder.unfinished, began=began))
+    with room_in(folder.target):
+        result = run.compute(replace(context, checkpoint=folder.state, folder=folder.unfinished, began=began))
     write(result, folder.unfinished, figures=run.output.figures)
     folder.passing += run.transient
     folder.finish()

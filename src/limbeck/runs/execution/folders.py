@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -40,6 +41,8 @@ from limbeck.runs.execution.uploads import remote_target
 EXISTING = ("fail", "resume", "replace")
 #: files of which every finished run has one, and nothing else is likely to
 MARKERS = ("run.json", "vectors.json")
+#: of errors: no space, over a quota, larger than files may be
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: told with an error after which there is something to go on from
 KEPT = "What is done is kept: existing='resume' goes on with it, existing='replace' begins anew."
 
@@ -153,6 +156,27 @@ class RunFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def is_begun(target: str | Path) -> bool:
+    """Whether an unfinished run into a folder has been kept."""
+    remote = remote_target(target, MARKERS)
+    return unfinished_of(target if remote is None else remote.place).is_dir()
+
+
+@contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """Name the folder where a disk is full: an error of writing, unlike one of opening, names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        raise LimbeckError(
+            f"{folder}: could not be written ({error.strerror}): free space or choose another place.",
+            code="not_written",
+            parameter="out",
+        ) from error
 
 
 @contextmanager

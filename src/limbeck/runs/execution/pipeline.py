@@ -259,7 +259,7 @@ def run(
     progress show bars
     notify   is called with lines on how far it has come
     """
-    from limbeck.runs.execution.folders import check_target
+    from limbeck.runs.execution.folders import check_target, is_begun
     from limbeck.runs.execution.sharing import run_jobs
     from limbeck.runs.execution.workers import start_workers
 
@@ -275,6 +275,8 @@ def run(
         with start_workers(settings, corpus=shared["corpus"], device=shared.get("device")) as processes:
             results = run_jobs(found, file.open, existing=existing, workers=processes, progress=progress, tell=notify)
     except KeyboardInterrupt:
+        if not any(map(is_begun, (one.out for one in found))):
+            raise  # there is nothing to go on from
         raise Interrupted(
             "stopped; to go on: the same command with --existing=resume.", code="stopped", parameter="existing"
         ) from None

@@ -21,7 +21,7 @@ from limbeck.corpus.units import SENTENCE_BITS, TextUnit, texts_of
 from limbeck.encoders.protocol import Encoder, as_encoder
 from limbeck.errors import LimbeckError, UsageError
 from limbeck.runs.execution.execute import complete
-from limbeck.runs.execution.folders import RunFolder, check_target
+from limbeck.runs.execution.folders import RunFolder, check_target, room_in
 from limbeck.runs.execution.input_guard import steady
 from limbeck.runs.execution.parts import TEXTS, Watched
 from limbeck.runs.execution.result import RunResult
@@ -96,7 +96,7 @@ def run_jobs(
         waiting = [job for job in jobs if not job.folder.complete and not (job.folder.state / FILLED).is_file()]
         context = RunContext(processes, progress, tell)
         if waiting:
-            with steady(reading):
+            with steady(reading), room_in(waiting[0].folder.target):
                 share_pass(waiting, reading, context)
         failed: list[LimbeckError] = []
         results: list[RunResult] = []
