@@ -29,6 +29,7 @@ from limbeck.runs.measuring.results import Measured, compute
 from limbeck.runs.measuring.sums import accumulators_for
 from limbeck.seeds import generator_for
 from limbeck.stream import Plan, TextSource, run_pass, survey
+from limbeck.stream.context import RunContext
 
 ALL = 1 << 40
 SETTINGS = MeasureSettings(max_words=ALL, mev_words=ALL, max_contexts=ALL, points=ALL)  # nothing is sampled
@@ -111,7 +112,7 @@ def sharded(source: TextSource, count: int) -> Measured:
     """Shards passed over one by one, their states made arrays and states again, merged from the last to the first."""
     shape = {"layers": len(source.layers), "dim": source.dim}
     plan = survey(source, choice=SETTINGS.choice)
-    plan = survey(source, choice=SETTINGS.choice, shard_units=-(-plan.units // count))
+    plan = survey(source, choice=SETTINGS.choice, context=RunContext(shard_units=-(-plan.units // count)))
     if len(plan.shards) != count:
         raise SystemExit(f"the text has too few documents for {count} shards: raise --words.")
     total = accumulators_for(plan, **shape, settings=SETTINGS)

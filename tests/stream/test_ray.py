@@ -44,7 +44,8 @@ SHAPE = {"layers": LAYERS, "dim": DIM}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    here = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    own = Path(__file__).parent
+    here = os.pathsep.join([str(own), str(own.parent), os.environ.get("PYTHONPATH", "")])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", here)  # workers import the encoder from there
         from limbeck.stream.ray import RayWorkers
