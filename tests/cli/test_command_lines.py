@@ -70,13 +70,15 @@ class TeaCommand(TerminalCommand):
 
     def perform(self, terminal: TerminalSettings) -> int:
         ends: dict[str, Callable[[], BaseException]] = {
-            "no input": lambda: InputError("pot: must hold tea, got none: give another."),
+            "no input": lambda: InputError("pot: must hold tea, got none: give another.", code="empty"),
             "no file": lambda: FileNotFoundError(2, "No such file", "pot"),
             "a library": lambda: RuntimeError("first line\nsecond line"),
             "no memory": lambda: MemoryError(),
-            "wrong usage": lambda: UsageError("--milk goes with --cup=china.", parameter="milk"),
+            "wrong usage": lambda: UsageError("--milk goes with --cup=china.", code="exclusive", parameter="milk"),
             "stopped": lambda: KeyboardInterrupt(),
-            "to go on": lambda: Interrupted("stopped; to go on: the same command with --existing=resume."),
+            "to go on": lambda: Interrupted(
+                "stopped; to go on: the same command with --existing=resume.", code="stopped"
+            ),
         }
         if self.tea.then in ends:
             raise ends[self.tea.then]()

@@ -588,7 +588,10 @@ def test_a_name_that_is_nowhere(run: Run, data: Path, name: str, monkeypatch: py
     def without_network(model: str, **_: Any) -> None:
         assert model == "nofile", "what can only be a file is asked of nobody"
         reason = "We couldn't connect to the hub to load the files"
-        raise InputError(f"The tokenizer of {model} could not be loaded ({reason}): check the name and the network.")
+        raise InputError(
+            f"The tokenizer of {model} could not be loaded ({reason}): check the name and the network.",
+            code="not_found",
+        )
 
     monkeypatch.setattr("limbeck.encoders.load_encoder", without_network)
     status, _, told = run(name, "--tasks", "rg-65", "--data", data, "--quiet")

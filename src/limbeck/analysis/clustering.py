@@ -134,7 +134,11 @@ def clusters(
     x, token = np.asarray(x), np.asarray(tokens)
     check_rows(x, tokens=token)
     if not 2 <= k <= len(x) // 2:
-        raise LimbeckError(f"--clusters must be at least 2 and at most half of the {len(x)} rows; got {k}.")
+        raise LimbeckError(
+            f"--clusters must be at least 2 and at most half of the {len(x)} rows; got {k}.",
+            code="out_of_range",
+            parameter="clusters",
+        )
     stop = english_stop_words() if stop_words is None else stop_words
     plain = np.array([_plain(name) for name in token.tolist()])
     kinds = {name: (punctuation_only(name), name.lower() in stop) for name in set(plain.tolist())}

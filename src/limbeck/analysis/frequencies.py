@@ -106,11 +106,15 @@ def frequency(
     x, counts, word = np.asarray(x), np.asarray(frequencies, dtype=np.float64), np.asarray(words)
     check_rows(x, frequencies=counts, words=word)
     if not (np.isfinite(counts) & (counts > 0)).all():
-        raise LimbeckError("frequencies must be finite and above 0; some are not: leave those rows out.")
+        raise LimbeckError(
+            "frequencies must be finite and above 0; some are not: leave those rows out.",
+            code="out_of_range",
+            parameter="frequencies",
+        )
     names, of_row = np.unique(word, return_inverse=True)
     log = np.log10(counts)
     if len(names) < 3 or np.ptp(log) == 0:
-        raise LimbeckError("at least three words of different frequencies are needed.")
+        raise LimbeckError("at least three words of different frequencies are needed.", code="too_few")
     seed = settings.seed
     chosen = fit_spaces(x, seed=seed) if spaces is None else spaces
     generator = generator_for(seed, "frequency", "words")
@@ -304,7 +308,11 @@ def frequency_of(
         if len(known) < len(strings):
             dropped[UNCOUNTED] = len(strings) - len(known)
         if not len(known):
-            raise LimbeckError("no unit of the text occurs in the text that is counted: give another to --count-in.")
+            raise LimbeckError(
+                "no unit of the text occurs in the text that is counted: give another to --count-in.",
+                code="no_words",
+                parameter="count_in",
+            )
         x, words = everything[known], [strings[row] for row in known.tolist()]
         counts = np.array([count_of[word] for word in words], dtype=np.float64) * 1e6 / counted.units
         spaces = found.spaces(place, settings, x)

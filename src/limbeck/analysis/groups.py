@@ -45,7 +45,11 @@ def make_groups(sentences: Iterable[Sentence], settings: StructureSettings = GRO
     tokens, size = settings.tokens, settings.group_size
     held = [s for s in sentences if SHORTEST <= len(s.words) <= LONGEST]
     if not any(labels.get("upos") for sentence in held for labels in sentence.labels.values()):
-        raise InputError("The treebank must have words with tags (UPOS), none has: give a CoNLL-U file to --data.")
+        raise InputError(
+            "The treebank must have words with tags (UPOS), none has: give a CoNLL-U file to --data.",
+            code="no_labels",
+            parameter="data",
+        )
     swapper = Swapper(held)
     generator = generator_for(seed, "groups", size)
     lacking = dict.fromkeys(tokens, settings.groups)
@@ -67,7 +71,8 @@ def make_groups(sentences: Iterable[Sentence], settings: StructureSettings = GRO
             break
     if not made:
         raise LimbeckError(
-            f"The treebank gives no group of {size} sentences with one of {' '.join(tokens)}: give a larger one."
+            f"The treebank gives no group of {size} sentences with one of {' '.join(tokens)}: give a larger one.",
+            code="too_few",
         )
     return made
 
@@ -145,12 +150,14 @@ def read_pairs(paths: Sequence[str | Path]) -> list[Pair]:
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: pairs of sentences are needed, it cannot be read ({error}).") from error
+            raise InputError(
+                f"{path}: pairs of sentences are needed, it cannot be read ({error}).", code="not_readable"
+            ) from error
         for number, line in enumerate(lines, 1):
             if line.strip():
                 found.append(_pair(line.split("\t"), str(path), number))
     if not found:
-        raise InputError(f"{', '.join(map(str, paths))}: must hold pairs of sentences, got none.")
+        raise InputError(f"{', '.join(map(str, paths))}: must hold pairs of sentences, got none.", code="empty")
     return found
 
 
@@ -161,7 +168,7 @@ def _pair(cells: list[str], path: str, number: int) -> Pair:
     except (ValueError, KeyError) as error:
         got = f"the place {cells[0]!r} and {cells[3]!r}" if len(cells) == 4 else f"{len(cells)} columns"
         message = f"must be a place, two sentences and 1 or 0, parted by tabs; got {got}: mend the line."
-        raise InputError.at(path, number, message) from error
+        raise InputError.at(path, number, message, code="malformed") from error
     pair = Pair(int(place) if place.is_integer() else -1, tuple(first.split()), tuple(second.split()), same)
     if not 0 <= pair.place < min(len(pair.first), len(pair.second)):
         raise InputError.at(
@@ -169,5 +176,6 @@ def _pair(cells: list[str], path: str, number: int) -> Pair:
             number,
             "the place must be that of a word in both sentences, a whole number from 0; "
             f"got {at.strip()} with {len(pair.first)} and {len(pair.second)} words: mend the line.",
+            code="malformed",
         )
     return pair

@@ -48,7 +48,11 @@ class TenseLexicon:
                     tense = TENSES.get(feats.get("Tense", ""))
                     uses.setdefault(form, Counter()).update([tense] if tense else [])
         if not any(uses.values()):
-            raise InputError("The treebank must have verbs with a tense, none has: give a CoNLL-U file to --data.")
+            raise InputError(
+                "The treebank must have verbs with a tense, none has: give a CoNLL-U file to --data.",
+                code="no_labels",
+                parameter="data",
+            )
         return cls(uses)
 
     def tense(self, lemma: str, word: str) -> tuple[str, str]:
@@ -134,17 +138,25 @@ def find_verbs(
         found = _both_tenses(tensed)
     elif sensed:
         if lexicon is None:
-            raise LimbeckError("The corpus tells senses but no tenses: give a treebank (CoNLL-U) to --data.")
+            raise LimbeckError(
+                "The corpus tells senses but no tenses: give a treebank (CoNLL-U) to --data.",
+                code="no_labels",
+                parameter="data",
+            )
         found = _with_tense(_polysemous(sensed, least), sentences, lexicon, dropped)
     else:
         raise InputError(
             "The corpus must label verbs with a tense or a sense (SemCor); it labels none: give such a --corpus, or "
-            "none for the sample corpus."
+            "none for the sample corpus.",
+            code="no_labels",
+            parameter="corpus",
         )
     if not found:
         raise LimbeckError(
             f"no verb has two senses of at least {least} occurrences in known tenses: lower --min-occurrences, or give "
-            "more text."
+            "more text.",
+            code="too_few",
+            parameter="min_occurrences",
         )
     kept = _at_most(found, sentences, most, seed, dropped)
     return _verbs(kept, sentences, dropped)

@@ -58,7 +58,11 @@ def nearest(
     """
     asked = np.arange(len(x)) if queries is None else queries
     if not 1 <= neighbors < len(x):
-        raise UsageError(f"--neighbors must be at least 1 and fewer than the {len(x)} rows; got {neighbors}.")
+        raise UsageError(
+            f"--neighbors must be at least 1 and fewer than the {len(x)} rows; got {neighbors}.",
+            code="out_of_range",
+            parameter="neighbors",
+        )
     rows = prepared(x, metric)
     found = np.empty((len(asked), neighbors), dtype=np.int64)
     step = max(1, BLOCK // len(x))
@@ -70,6 +74,10 @@ def nearest(
             away[torch.from_numpy(apart[some][:, None] == apart[None, :])] = torch.inf
         near = torch.topk(away, neighbors, largest=False)
         if bool(near.values.isinf().any()):
-            raise UsageError(f"--neighbors {neighbors} are more than some word has rows of other words to choose from.")
+            raise UsageError(
+                f"--neighbors {neighbors} are more than some word has rows of other words to choose from.",
+                code="out_of_range",
+                parameter="neighbors",
+            )
         found[start : start + len(some)] = near.indices.numpy()
     return found

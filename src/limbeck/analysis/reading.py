@@ -110,5 +110,7 @@ def read(
     assert isinstance(sample, Points)
     if not len(sample):
         told = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items())
-        raise LimbeckError(f"at least one unit must have a vector, none has: {told}: check --model and --corpus.")
+        raise LimbeckError(
+            f"at least one unit must have a vector, none has: {told}: check --model and --corpus.", code="no_vectors"
+        )
     return Read(source, sample, keeper.vectors, keeper.found, passed.plan, passed.plan.dropped | passed.dropped)

@@ -142,11 +142,15 @@ def fit_spaces(
     for name, repair in (repairs or {}).items():
         expected = getattr(repair, "n_features_in_", None)
         if expected != dim:
-            raise UsageError(f"The repair {name} is for vectors of {expected} dimensions; these have {dim}.")
+            raise UsageError(
+                f"The repair {name} is for vectors of {expected} dimensions; these have {dim}.",
+                code="other_dimensions",
+                parameter="repair",
+            )
         spaces.append(Space(name, repair))
     names = [space.name for space in spaces]
     if len(set(names)) < len(names):
-        raise UsageError(f"Each method and repair must be given once; got {', '.join(names[1:])}.")
+        raise UsageError(f"Each method and repair must be given once; got {', '.join(names[1:])}.", code="twice")
     return spaces
 
 
@@ -156,7 +160,11 @@ def repairs_at(layer: str, settings: AnalysisSettings) -> dict[str, Any]:
     for name, repair in settings.repairs.items():
         if isinstance(repair, Mapping) and layer not in repair:
             known = ", ".join(map(str, repair))
-            raise UsageError(f"The repair {name} is of layers {known}; got layer {layer}: ask for one of these.")
+            raise UsageError(
+                f"The repair {name} is of layers {known}; got layer {layer}: ask for one of these.",
+                code="other_layers",
+                parameter="repair",
+            )
         found[name] = repair[layer] if isinstance(repair, Mapping) else repair
     return found
 
@@ -164,7 +172,11 @@ def repairs_at(layer: str, settings: AnalysisSettings) -> dict[str, Any]:
 def check_rows(x: NDArray[Any], **labels: Any) -> None:
     """Refuse vectors that are not (n, d), and labels that are not n."""
     if x.ndim != 2 or not x.size:
-        raise LimbeckError(f"x must be (n, d) with rows; got shape {x.shape}.")
+        raise LimbeckError(f"x must be (n, d) with rows; got shape {x.shape}.", code="wrong_shape", parameter="x")
     for name, label in labels.items():
         if len(label) != len(x):
-            raise LimbeckError(f"{name} must hold one for each of the {len(x)} rows of x; got {len(label)}.")
+            raise LimbeckError(
+                f"{name} must hold one for each of the {len(x)} rows of x; got {len(label)}.",
+                code="unequal_lengths",
+                parameter=name,
+            )

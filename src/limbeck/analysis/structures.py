@@ -115,7 +115,11 @@ def structure(
                 )
             )  # fmt: skip
     if not found:
-        raise LimbeckError(f"some token must have more than {neighbors} rows in two groups or more; none has.")
+        raise LimbeckError(
+            f"some token must have more than {neighbors} rows in two groups or more; none has.",
+            code="too_few",
+            parameter="neighbors",
+        )
     return found
 
 
@@ -211,7 +215,9 @@ def pairs(
                 )
             )  # fmt: skip
     if not found:
-        raise LimbeckError("two pairs of the same and two of different structures are needed; there are fewer.")
+        raise LimbeckError(
+            "two pairs of the same and two of different structures are needed; there are fewer.", code="too_few"
+        )
     return found
 
 
@@ -391,7 +397,9 @@ def pairs_of(
     Repairs are fitted on all words of the sentences, or with `transductive` on the words that are compared.
     """
     if encoder.units != "words":
-        raise LimbeckError("Pairs of sentences name the places of words: --units must be words.")
+        raise LimbeckError(
+            "Pairs of sentences name the places of words: --units must be words.", code="unsupported", parameter="units"
+        )
     sentences = [
         Sentence(words, document=number, index=index)
         for number, pair in enumerate(given)
@@ -403,7 +411,9 @@ def pairs_of(
     found = read(source, points=settings.points, chosen=hashes, deduplicate=False, workers=workers, progress=progress)
     both = found.found.reshape(-1, 2).all(1)
     if not both.any():
-        raise LimbeckError("no pair has a vector for both of its words: check the places, and --model.")
+        raise LimbeckError(
+            "no pair has a vector for both of its words: check the places, and --model.", code="no_vectors"
+        )
     same = np.array([pair.same for pair in given])[both]
     words = np.array([_word(pair.first, pair.place) == _word(pair.second, pair.place) for pair in given])[both]
     findings = Findings("pairs", encoder.name, ("pairs", "spaces"))

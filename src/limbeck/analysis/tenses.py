@@ -146,7 +146,7 @@ def _over_verbs(
     needed = COMPARED if sensed else TENSE_KINDS
     kept = np.all([np.isfinite(by_verb[kind]) for kind in needed], axis=0)
     if not kept.any():
-        raise LimbeckError(f"no verb has pairs of every kind ({', '.join(needed)}): give more text.")
+        raise LimbeckError(f"no verb has pairs of every kind ({', '.join(needed)}): give more text.", code="too_few")
     by_verb = {kind: values[kept] for kind, values in by_verb.items()}
     over, under = ("DT-SM", "ST-DM") if sensed else ("DT", "ST")
     values = {}
@@ -238,14 +238,14 @@ def tense_of(
     Only sentences with such verbs are read. Words are units, the mean of their pieces.
     """
     if encoder.units != "words":
-        raise LimbeckError("Verbs are labelled words: --units must be words.")
+        raise LimbeckError("Verbs are labelled words: --units must be words.", code="unsupported", parameter="units")
     lexicon = None if treebank is None else TenseLexicon.learn(treebank)
     verbs = find_verbs(corpus, lexicon, wanted, seed=settings.seed)
     source = TextSource(Corpus.from_sentences(verbs.sentences), encoder, "sentence", batch_tokens)
     found = read(source, points=settings.points, chosen=verbs.hashes, workers=workers, progress=progress)
     there = np.flatnonzero(found.found)
     if not len(there):
-        raise LimbeckError("no labelled verb has a vector: check --model.")
+        raise LimbeckError("no labelled verb has a vector: check --model.", code="no_vectors")
     lemmas, tenses = np.array(verbs.lemmas)[there], np.array(verbs.tenses)[there]
     senses = np.array(verbs.senses)[there] if verbs.with_senses else None
     findings = Findings("tense", encoder.name, ("tense", "verbs", "spaces"))

@@ -104,7 +104,11 @@ def divided(command: str, arguments: list[str]) -> tuple[dict[str, Any], dict[st
             shared["corpus"] = value
         elif key == "model" and isinstance(value, list):
             if len(value) > 1:
-                raise UsageError(f"a pipeline has one model; got {', '.join(value)}: make a file for each.")
+                raise UsageError(
+                    f"a pipeline has one model; got {', '.join(value)}: make a file for each.",
+                    code="not_shared",
+                    parameter="model",
+                )
             shared[key] = value[0]
         elif key in own_options(command):
             own[key] = value
