@@ -1,10 +1,13 @@
-"""No password of a URL is shown or kept, wherever it stands in it and whatever reads it."""
+"""What errors carry, and that no password of a URL is shown or kept, wherever it stands and whatever reads it."""
 
 from __future__ import annotations
 
+import ast
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from refusals import raises
@@ -12,7 +15,7 @@ from refusals import raises
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.corpus import Corpus
-from limbeck.errors import InputError, UsageError, holds_password, without_passwords
+from limbeck.errors import Code, InputError, UsageError, holds_password, without_passwords
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 
 SECRET = [
@@ -38,6 +41,26 @@ PLAIN = [
     "texts/10:30@home.txt",
     "C:/texts/10:30@home.txt",
 ]
+
+
+def test_codes_are_those_that_errors_have() -> None:
+    """mypy sees that every error has one of them; none is left over."""
+    used: set[object] = set()
+    for path in Path(lb.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "code":
+                used |= {part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)}
+    codes = get_args(Code)
+    assert len(set(codes)) == len(codes)
+    assert set(codes) - used == set()
+
+
+def test_what_an_error_carries_comes_from_another_process_too() -> None:
+    error = UsageError("--dim is too large.", code="out_of_range", parameter="dim", hint="Lower it.", flag="DIM")
+    there = pickle.loads(pickle.dumps(error))
+    assert type(there) is UsageError
+    assert vars(there) == vars(error)
+    assert (str(there), there.for_terminal()) == ("dim is too large. Lower it.", "DIM is too large. Lower it.")
 
 
 def test_which_have_one() -> None:

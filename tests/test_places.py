@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from refusals import raises
+from refusals import raises, refused
 
 from limbeck import places
 from limbeck.cli import main
@@ -254,7 +254,7 @@ def test_an_unfinished_run_under_another_name_stays(tmp_path: Path, existing: st
     os.rename(unfinished_of(tmp_path / "out"), tmp_path / "rescued")
     with pytest.raises(LimbeckError) as caught:
         run_into(tmp_path / "rescued", {"a.csv": "1"}, existing=existing)
-    assert caught.value.code == "unfinished_moved"
+    assert caught.value.code == "unfinished"
     assert tree(tmp_path / "rescued") == {"state/parts/one.npz": "mine"}
 
 
@@ -264,8 +264,7 @@ def test_files_beside_several_models_stay(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "out" / name).parent.mkdir(parents=True)
     (tmp_path / "out" / name).write_text("thesis")
     command = ["measure", "--model", "mini-bert", "mini-gpt2", "--corpus", "nowhere", "--out", str(tmp_path / "out")]
-    assert main(command) == 1
-    assert "limbeck has not written it" in capsys.readouterr().err
+    assert refused(*command, capsys=capsys) == (1, "in_the_way", "out")
     assert (tmp_path / "out" / name).read_text() == "thesis"
 
 
@@ -499,5 +498,8 @@ def test_a_closed_standard_input_is_no_text(tmp_path: Path) -> None:
 def test_a_pipe_is_not_read_by_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pipe")
     models = ["--model", "mini-bert", "mini-gpt2"]
-    assert main(["measure", *models, "--corpus", str(tmp_path / "pipe"), "--out", str(tmp_path / "o")]) == 2
-    assert "each model reads it anew" in capsys.readouterr().err
+    assert refused("measure", *models, "--corpus", tmp_path / "pipe", "--out", tmp_path / "o", capsys=capsys) == (
+        2,
+        "read_once",
+        "corpus",
+    )

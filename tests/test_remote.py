@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import raises
+from refusals import raises, refused
 
 import limbeck as lb
 from limbeck import remote
@@ -165,8 +165,11 @@ def test_no_network_is_one_line(
     error = capsys.readouterr().err
     assert f"{bucket}/text.txt: cannot be reached" in error
     assert len(error.strip().splitlines()) == 1
-    assert main(["measure", "--model", "mini-bert", "--corpus", "sample", "--out", out]) == 1
-    assert f"{out}: cannot be reached" in capsys.readouterr().err
+    assert refused("measure", "--model", "mini-bert", "--corpus", "sample", "--out", out, capsys=capsys) == (
+        1,
+        "not_reachable",
+        "",
+    )
     s3fs.S3FileSystem.clear_instance_cache()
     monkeypatch.delenv("AWS_ENDPOINT_URL")
 
@@ -262,8 +265,7 @@ def test_vectors_by_url(bucket: str, tmp_path: Path, capsys: pytest.CaptureFixtu
         found = lb.StaticVectors.load(f"{bucket}/{name}")
         assert found.words == vectors.words
         assert np.array_equal(found.matrix, vectors.matrix)
-    assert main(["convert", str(tmp_path / "v.npz"), f"{bucket}/v.npz"]) == 1
-    assert "it is there already" in capsys.readouterr().err
+    assert refused("convert", tmp_path / "v.npz", f"{bucket}/v.npz", capsys=capsys) == (1, "exists", "existing")
     assert main(["convert", f"{bucket}/folder", str(tmp_path / "back.vec"), "--quiet"]) == 0
     assert np.array_equal(lb.StaticVectors.load(tmp_path / "back.vec").matrix, vectors.matrix)
     upload(f"{bucket}/broken.npz", b"PK\x03\x04 and nothing else")

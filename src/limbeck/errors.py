@@ -3,11 +3,85 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from urllib.parse import unquote
+
+#: What is wrong with something, in a word or two that programs and tests can ask for; the same words everywhere.
+Code = Literal[
+    # what was given
+    "required",  # something must be given
+    "unknown_choice",  # none of the names that there are
+    "unknown_parameter",  # no keyword or setting of that name
+    "unknown_option",  # no option of that name on the command line
+    "unknown_argument",  # one word too many on the command line
+    "unknown_command",  # no command of that name
+    "usage",  # a command line that cannot be read
+    "pipeline",  # an entry of a pipeline that cannot be used
+    "wrong_type",  # of another kind than is taken
+    "out_of_range",  # too small or too large
+    "no_effect",  # nothing would follow from it
+    "exclusive",  # it does not go with something else that was given
+    "twice",  # there once too often
+    "ambiguous",  # several, and none of them is named
+    "unsupported",  # not with this model, file or method
+    "read_once",  # it can be read once, and more passes are needed
+    "not_shared",  # no part of a pass that several runs share
+    "password",  # an address with a password in it
+    # arrays
+    "wrong_shape",
+    "unequal_lengths",  # as many of one as of the other are needed
+    "other_dimensions",  # vectors of another width
+    "not_finite",  # NaN or infinity
+    # files, folders, addresses
+    "not_found",
+    "not_readable",
+    "not_writable",
+    "not_reachable",  # another machine gives no answer
+    "not_permitted",  # another machine refuses
+    "empty",
+    "damaged",  # cut off, or with parts that do not fit together
+    "incomplete",  # a file, column, field or row is missing
+    "malformed",  # not of the form that it must have
+    "not_utf8",  # bytes that are no text in their encoding
+    "out_of_order",  # what must stand together, or before something, does not
+    "other_kind",  # something else than is read here
+    "other_format",  # of another version of limbeck's files
+    "too_large",  # more than can be meant
+    "outside_folder",  # a name or link that leads out of its folder
+    "changed",  # it did not stay as it was while it was read
+    "vanished",  # it was there when it was read first
+    "exists",  # it is there already
+    "unfinished",  # an unfinished run is there
+    "in_the_way",  # something that is not limbeck's has the name
+    "busy",  # somebody else uses it at this moment
+    # runs and what they need
+    "no_run",  # a folder without a run
+    "other_run",  # the run was begun with something else
+    "other_settings",
+    "other_model",
+    "other_layers",
+    "not_mergeable",
+    "not_comparable",
+    "no_words",
+    "no_counts",
+    "no_labels",
+    "no_vectors",
+    "no_teacher",  # kept vectors cannot read words
+    "no_probes",
+    "no_figure",  # nothing to draw
+    "too_few",  # of words, contexts, examples, ...
+    # the machine
+    "not_installed",
+    "no_gpu",
+    "no_memory",
+    "no_space",  # on the disk
+    "worker_lost",  # another process ended
+    "stopped",
+]
 
 #: a parameter in a message, as the command line spells it
 FLAG = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:=(?P<value>[\w.-]*\w))?")
@@ -20,7 +94,7 @@ PASSWORD = re.compile(r":(?!\d+[/?#])[^/@]*@|^[^/@]*:(?!\d*(?:/|$))[^@]*@")
 class LimbeckError(Exception):
     """Something a user can mend. Its text is one sentence: what must hold, what was got, what to do.
 
-    code       what is wrong, in a word or two that programs and tests can ask for
+    code       what is wrong, one of `Code`
     parameter  the parameter that it is about, if it is about one
     hint       what to do, where that is said apart
     flag       how the command line spells the parameter, where that is not by its name
@@ -31,14 +105,15 @@ class LimbeckError(Exception):
 
     exit_status: ClassVar[int] = 1
 
-    def __init__(
-        self, message: str = "", *, code: str = "", parameter: str = "", hint: str = "", flag: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, code: Code, parameter: str = "", hint: str = "", flag: str = "") -> None:
         super().__init__(message)
-        self.code = code
+        self.code: Code = code
         self.parameter = parameter
         self.hint = hint
         self.flag = flag
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(type(self), code=self.code), self.args, self.__dict__
 
     @property
     def message(self) -> str:
@@ -59,7 +134,7 @@ class InputError(LimbeckError):
     """A file, folder or model that cannot be used as it is."""
 
     @classmethod
-    def at(cls, path: str | Path, line: int | None, message: str, *, code: str = "", parameter: str = "") -> Self:
+    def at(cls, path: str | Path, line: int | None, message: str, *, code: Code, parameter: str = "") -> Self:
         """An error that names its place as editors do: `path:line: message`."""
         place = f"{path}:{line}" if line is not None else str(path)
         return cls(f"{place}: {message}", code=code, parameter=parameter)
@@ -83,6 +158,17 @@ class Interrupted(LimbeckError):
     """The user stopped a run; the message says how to go on."""
 
     exit_status: ClassVar[int] = 130
+
+
+class Advice(UserWarning):
+    """A warning that names parameters as errors do."""
+
+    def __str__(self) -> str:
+        return in_python(self.for_terminal())
+
+    def for_terminal(self) -> str:
+        """The warning in the words of the command line."""
+        return str(self.args[0])
 
 
 def in_python(message: str) -> str:
@@ -118,8 +204,8 @@ def parameter_of(what: str) -> str:
     >>> parameter_of("--min-contexts"), parameter_of("--set of tencent"), parameter_of("init"), parameter_of("a task")
     ('min_contexts', 'set', 'init', '')
     """
-    found = re.match(r"(?:--)?([a-z][a-z0-9_-]*)(?= of |$)", what)
-    return found[1].replace("-", "_") if found else ""
+    found = re.match(r"--([a-z0-9-]+)|([a-z0-9_]+)(?= of |$)", what)
+    return (found[1] or found[2]).replace("-", "_") if found else ""
 
 
 def first_few(names: Iterable[str], most: int = 12) -> str:

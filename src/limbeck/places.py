@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import InputError, LimbeckError, parameter_of
+from limbeck.errors import Code, InputError, LimbeckError, parameter_of
 
 MARK = ".limbeck"
 FORMAT = 1
@@ -112,6 +112,7 @@ def missing_run(folder: str | Path, needed: str, otherwise: str, *, parameter: s
     otherwise  what to do about a folder that is there
     """
     place, unfinished = Path(folder), unfinished_of(folder)
+    code: Code
     if place.is_dir():
         code, hint = "no_run", f"{otherwise}."
     elif is_own(unfinished):

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from limbeck.errors import UsageError
+from limbeck.errors import Code, UsageError
 
 _known: dict[type[Settings], tuple[Option, ...]] = {}
 Names = Sequence[str] | Callable[[], Sequence[str]]
@@ -170,7 +170,7 @@ class Option:
         given = [self.separator.join(several)] if self.separator else several
         return given if self.positional else [self.flag, *given]
 
-    def refuse(self, what: str, *, code: str) -> typing.NoReturn:
+    def refuse(self, what: str, *, code: Code) -> typing.NoReturn:
         """Raise a `UsageError` about this option."""
         end = "" if what.endswith("?") else "."
         spelled = f"--{self.name.replace('_', '-')}"

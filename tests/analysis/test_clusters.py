@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import planted
 import pytest
+from refusals import raises
 
 from limbeck.analysis import AnalysisSettings, clusters, clusters_of
 from limbeck.analysis.clustering import cluster_claims, english_stop_words, first_component, typical
@@ -120,7 +121,7 @@ def test_typical_tokens():
 @pytest.mark.parametrize("k", [1, 131])
 def test_wrong_numbers_of_clusters(k):
     x, tokens = made(shared=False)
-    with pytest.raises(LimbeckError, match="clusters"):
+    with raises(LimbeckError, code="out_of_range", parameter="clusters"):
         clusters(x, tokens, k=k, spaces=BASELINE)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import planted
 import pytest
+from refusals import raises
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
@@ -132,9 +133,9 @@ def test_bands_hold_whole_words():
 def test_wrong_frequencies(wrong):
     x, counts, words = made(strength=0.0)
     counts[4] = wrong
-    with pytest.raises(LimbeckError, match="above 0"):
+    with raises(LimbeckError, code="out_of_range", parameter="frequencies"):
         frequency(x, counts, words, spaces=BASELINE)
-    with pytest.raises(LimbeckError, match="three words"):
+    with raises(LimbeckError, code="too_few"):
         frequency(x, np.ones(len(x)), words, spaces=BASELINE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from refusals import raises
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
@@ -51,10 +52,10 @@ def test_a_zero_vector_has_no_direction(x):
 
 @pytest.mark.parametrize("wrong", [0, 150])
 def test_too_many_neighbours(x, wrong):
-    with pytest.raises(UsageError, match="neighbors"):
+    with raises(UsageError, code="out_of_range", parameter="neighbors"):
         neighbors.nearest(x, neighbors=wrong)
 
 
 def test_too_few_of_other_words(x):
-    with pytest.raises(UsageError, match="other words"):
+    with raises(UsageError, code="out_of_range", parameter="neighbors"):
         neighbors.nearest(x, neighbors=5, apart=np.array([0] * 147 + [1] * 3))

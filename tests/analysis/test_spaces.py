@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusals import raises
 from sklearn.pipeline import make_pipeline
 
 from limbeck.analysis.settings import AnalysisSettings
@@ -37,10 +38,17 @@ def test_a_method_reads_as_it_is_written(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["clusters:components=3", "cluster:1,2", "center:1", "all-but-the-top:n_components=-1", ""]
+    ("text", "code"),
+    [
+        ("clusters:components=3", "unknown_choice"),
+        ("cluster:1,2", "malformed"),
+        ("center:1", "unknown_parameter"),
+        ("all-but-the-top:n_components=-1", "out_of_range"),
+        ("", "unknown_choice"),
+    ],
 )
-def test_wrong_methods_are_refused(text):
-    with pytest.raises(UsageError, match="method"):
+def test_wrong_methods_are_refused(text, code):
+    with raises(UsageError, code=code, parameter="method"):
         Method(text)
 
 
@@ -129,7 +137,7 @@ def test_a_chain(x):
 def test_two_of_a_kind_have_names_of_their_own(x):
     spaces = fit_spaces(x, methods=[Method("cluster:n_clusters=3"), Method("cluster:n_clusters=2"), Method("center")])
     assert [space.name for space in spaces] == ["baseline", "cluster:n_clusters=3", "cluster:n_clusters=2", "center"]
-    with pytest.raises(UsageError, match="once"):
+    with raises(UsageError, code="twice"):
         fit_spaces(x, methods=[Method("center"), Method("center")])
 
 
@@ -138,14 +146,14 @@ def test_fitted_repairs_stand_alone(x):
     spaces = fit_spaces(x, repairs={"mine": Center().fit(x + 1)})
     assert [space.name for space in spaces] == ["baseline", "mine"]
     np.testing.assert_allclose(spaces[1](x).mean(0), -1, atol=1e-9)
-    with pytest.raises(UsageError, match="16 dimensions"):
+    with raises(UsageError, code="other_dimensions", parameter="repair", says="16"):
         fit_spaces(x[:, :4], repairs={"mine": Center().fit(x)})
 
 
 def test_repairs_by_layer(x):
     settings = AnalysisSettings(repair={"folder": {"3": "third"}, "file": "all"})
     assert repairs_at("3", settings) == {"folder": "third", "file": "all"}
-    with pytest.raises(UsageError, match="layers 3; got layer 4"):
+    with raises(UsageError, code="other_layers", parameter="repair", says="layer 4"):
         repairs_at("4", settings)
 
 

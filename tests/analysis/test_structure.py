@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import planted
 import pytest
+from refusals import raises
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 
@@ -79,9 +80,9 @@ def test_groups_depend_on_the_seed_alone(treebank):
 
 
 def test_no_group_without_enough_words_of_a_kind(treebank):
-    with pytest.raises(LimbeckError, match="gives no group of 40 sentences"):
+    with raises(LimbeckError, code="too_few", says="40"):
         make_groups(treebank, StructureSettings(group_size=40))
-    with pytest.raises(InputError, match="UPOS"):
+    with raises(InputError, code="no_labels", parameter="data"):
         make_groups(Corpus.from_sentences([["a", "b", "c", "d", "e", "f"]]))
 
 
@@ -170,9 +171,9 @@ def test_without_a_structure_nothing_is_claimed():
 
 def test_wrong_labels():
     x, group = made(strength=1.0)
-    with pytest.raises(LimbeckError, match="groups must hold one"):
+    with raises(LimbeckError, code="unequal_lengths", parameter="groups"):
         structure(x, group[:-1], ["."] * len(x))
-    with pytest.raises(LimbeckError, match="none has"):
+    with raises(LimbeckError, code="too_few", parameter="neighbors"):
         structure(x, np.zeros(len(x)), ["."] * len(x))
 
 
@@ -202,9 +203,9 @@ def test_pairs_are_read(tmp_path):
     path.write_text("1.0000\ta b c\td e f\t1\n0\tx\ty z\t0\n", encoding="utf-8")
     assert read_pairs([path]) == [Pair(1, ("a", "b", "c"), ("d", "e", "f"), True), Pair(0, ("x",), ("y", "z"), False)]
     path.write_text("1.0\ta b\tc d\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"a\.pairs\.tsv:1: must be a place"):
+    with raises(InputError, code="malformed", says="a.pairs.tsv:1:"):
         read_pairs([path])
-    with pytest.raises(InputError, match="cannot be read"):
+    with raises(InputError, code="not_readable"):
         read_pairs([tmp_path / "none.tsv"])
 
 
@@ -213,7 +214,7 @@ def test_a_place_without_a_word_is_told_by_its_line(tmp_path, place):
     """The shorter sentence decides: place 3 is there in the first alone."""
     path = tmp_path / "a.pairs.tsv"
     path.write_text(f"0\ta\tb\t1\n{place}\ta b c d\te f g\t0\n", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"a\.pairs\.tsv:2: .*word in both.*got {place} with 4 and 3 words"):
+    with raises(InputError, code="malformed", says=("a.pairs.tsv:2: ", f"got {place} with 4 and 3 ")):
         read_pairs([path])
 
 
@@ -221,7 +222,7 @@ def test_a_place_without_a_word_is_told_by_its_line(tmp_path, place):
 def test_pairs_are_of_the_same_structure_or_not(tmp_path, label):
     path = tmp_path / "a.pairs.tsv"
     path.write_text(f"0\ta\tb\t{label}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"a\.pairs\.tsv:1: must be .* 1 or 0.*got the place '0' and '{label}'"):
+    with raises(InputError, code="malformed", says=("a.pairs.tsv:1: ", f"'0' and '{label}'")):
         read_pairs([path])
 
 
@@ -229,7 +230,7 @@ def test_pairs_without_a_vector():
     """Places may come from elsewhere than a file."""
     encoder = FunctionEncoder(planted.by_word_and_context(), name="made")
     beyond = [Pair(9, ("old", "lamp"), ("cold", "owl"), bool(at % 2)) for at in range(8)]
-    with pytest.raises(LimbeckError, match="no pair has a vector for both of its words"):
+    with raises(LimbeckError, code="no_vectors"):
         pairs_of(encoder, beyond)
 
 

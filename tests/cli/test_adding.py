@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from refusals import refused
 
 from limbeck.cli import main, program
 from limbeck.cli.commands.completion import offered
@@ -140,8 +141,7 @@ def test_its_folder_has_options_and_numbers(letters: ModuleType, capsys: pytest.
     assert Path("run", "letters.csv").read_text() == "letter,count\nr,2\n"
     result = letters.LettersResult.load("run")
     assert result.to_pandas().to_dict("list") == {"letter": ["r"], "count": [2]}
-    assert main([*LINE, "--least", "2", "--out", "run"]) == 1  # what every command refuses
-    assert "already holds a run" in capsys.readouterr().err
+    assert refused(*LINE, "--least", "2", "--out", "run", capsys=capsys) == (1, "exists", "existing")
     assert main([*LINE, "--least", "2", "--out", "run", "--existing", "resume"]) == 0
     assert capsys.readouterr().out == "run: complete already.\n"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import limbeck as lb
 from limbeck.cli import main
@@ -124,8 +125,7 @@ def test_a_repair_is_known_by_the_models_weights_and_not_by_its_name(
     asked = ["analyze", "clusters", "--model", "vectors.txt", *ASKED["clusters"], "--quiet", "--out"]
     assert main([*asked, "one", "--repair", "renamed.safetensors"]) == 0
     assert "note" not in capsys.readouterr().err
-    assert main([*asked, "two", "--repair", "retrained.safetensors"]) == 1
-    assert "got another model of that name" in capsys.readouterr().err
+    assert refused(*asked, "two", "--repair", "retrained.safetensors", capsys=capsys) == (1, "other_model", "")
 
 
 def test_kept_vectors(folder: Path) -> None:
@@ -235,12 +235,10 @@ def test_a_place_beyond_its_sentence(folder: Path, capsys: pytest.CaptureFixture
 def test_an_existing_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command("tense")) == 0
     capsys.readouterr()
-    assert main(command("tense")) == 1
-    assert "already holds a run" in capsys.readouterr().err
+    assert refused(*command("tense"), capsys=capsys) == (1, "exists", "existing")
     assert main(command("tense", "--existing", "resume")) == 0
     assert "complete already" in capsys.readouterr().out
-    assert main(command("tense", "--seed", "3", "--existing", "resume")) == 1
-    assert "another command, model, data or settings" in capsys.readouterr().err
+    assert refused(*command("tense", "--seed", "3", "--existing", "resume"), capsys=capsys) == (1, "other_run", "out")
     assert main(command("tense", "--seed", "3", "--existing", "replace")) == 0
     told = json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))
     assert told["models"][0]["settings"]["seed"] == 3
@@ -322,8 +320,8 @@ def test_what_is_in_memory(folder: Path) -> None:
         ("structure", {"data": "bank.conllu", "corpus": "text.txt"}, "no_effect", "corpus"),
         ("clusters", {"count_in": "text.txt"}, "no_effect", "count_in"),
         ("clusters", {"targets": "a"}, "no_effect", "targets"),
-        ("clusters", {"vectors": "kept"}, "two_sources", "vectors"),
-        ("structure", {}, "no_data", "data"),
+        ("clusters", {"vectors": "kept"}, "exclusive", "vectors"),
+        ("structure", {}, "required", "data"),
         ("structure", {"data": "bank.conllu", "group_size": 1}, "out_of_range", "group_size"),
         ("clusters", {"metrics": "cosine"}, "unknown_parameter", "metrics"),
     ],

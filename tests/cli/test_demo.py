@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 from limbeck.cli import main
 from limbeck.corpus.sample import sample_path
@@ -51,8 +52,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 def test_what_is_no_demo_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "thesis.txt").touch()
-    assert main(["demo", "--out", str(tmp_path), "--quiet"]) == 1
-    assert "no run of limbeck and stays as it is" in capsys.readouterr().err
+    assert refused("demo", "--out", tmp_path, "--quiet", capsys=capsys) == (1, "in_the_way", "out")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 

@@ -117,10 +117,10 @@ def test_policies(run: Run, data: Path, files: list[Path], tmp_path: Path) -> No
         (["--tasks", "wordsim", "--analogy", "mul"], "no_effect", "analogy"),
         (["--tasks", "analogy", "--analogy", "cos"], "unknown_choice", "analogy"),
         (["--tasks", "analogy", "--preset", "wab"], "unknown_choice", "preset"),
-        (["--tasks", "analogy", "--preset", "web", "--oov", "drop"], "two_policies", "oov"),
+        (["--tasks", "analogy", "--preset", "web", "--oov", "drop"], "exclusive", "oov"),
         (["--tasks", "analogy", "--oov", "wrong"], "unknown_choice", "oov"),
         (["--tasks", "analogy", "--case", "upper"], "unknown_choice", "case"),
-        (["--tasks", "analogy", "--oov", "fallback"], "needs_fallback", "oov"),
+        (["--tasks", "analogy", "--oov", "fallback"], "required", "oov"),
         (["--tasks", "analogy", "--fallback", "other.vec"], "no_effect", "fallback"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 
 import limbeck as lb
 from limbeck.cli import main
@@ -57,8 +58,7 @@ def test_a_plan_is_written_and_run(here: Path, capsys: pytest.CaptureFixture[str
         == json.loads(Path("runs/m/run.json").read_text())["counts"]["words"] - 40
     )
     capsys.readouterr()
-    assert main(["run", "pipeline.toml", "--quiet"]) == 1
-    assert "already holds a run" in capsys.readouterr().err
+    assert refused("run", "pipeline.toml", "--quiet", capsys=capsys) == (1, "exists", "existing")
     assert main(["run", "pipeline.toml", "--quiet", "--existing", "resume"]) == 0
     assert list(lb.run("pipeline.toml", existing="replace")) == [Path("runs/m"), Path("runs/e")]
 
@@ -121,8 +121,7 @@ def test_where_a_plan_runs_is_said_to_run(
     Path("pipeline.toml").write_text(
         'model = "vectors.txt"\ncorpus = "text.txt"\nworkers = 3\nout = "runs"\n[[encode]]\n'
     )
-    assert main(["run", "pipeline.toml", "--address", "auto"]) == 2
-    assert "--address applies only with --engine ray" in capsys.readouterr().err
+    assert refused("run", "pipeline.toml", "--address", "auto", capsys=capsys) == (2, "no_effect", "address")
     assert not Path("runs").exists()
     asked: list[Any] = []
 

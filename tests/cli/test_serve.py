@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from refusals import raises, refused
 
-from limbeck.cli import main
 from limbeck.errors import UsageError
 from limbeck.reporting.serving import WordTable
 from limbeck.reporting.serving.server import make_server
@@ -89,9 +89,9 @@ def test_search_and_words(folder: Path) -> None:
         assert one["self_similarity"] == pytest.approx(values[row].tolist())
     assert table.word("seal")["mev"] == [None] * 3
     assert table.word("bank")["sentences"] == ["a bank", "the bank"]
-    with pytest.raises(UsageError, match="no word 'none'"):
+    with raises(UsageError, code="not_found", says="'none'"):
         table.word("none")
-    with pytest.raises(UsageError, match="did you mean"):
+    with raises(UsageError, code="unknown_choice", parameter="sort"):
         table.page(layer="1", sort="self_similarty")
 
 
@@ -193,15 +193,12 @@ def test_it_listens_on_this_machine_alone(server: int) -> None:
 
 def test_a_run_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"command": "evaluate"}), encoding="utf-8")
-    assert main(["serve", str(tmp_path), "--port", "0"]) == 2
-    assert "Runs of measure are served" in capsys.readouterr().err
-    assert main(["serve", str(tmp_path / "nowhere"), "--port", "0"]) == 1
-    assert "a folder of a finished run is served" in capsys.readouterr().err
+    assert refused("serve", tmp_path, "--port", "0", capsys=capsys) == (2, "other_kind", "")
+    assert refused("serve", tmp_path / "nowhere", "--port", "0", capsys=capsys) == (1, "no_run", "")
 
 
 def test_a_port_that_is_taken(folder: Path, server: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", str(folder), "--port", str(server)]) == 1
-    assert "choose another --port" in capsys.readouterr().err
+    assert refused("serve", folder, "--port", server, capsys=capsys) == (1, "busy", "port")
 
 
 def test_ctrl_c_ends_it(folder: Path) -> None:

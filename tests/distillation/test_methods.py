@@ -229,8 +229,8 @@ def test_settings_that_nothing_heeds_are_refused_before_a_model_is_loaded():
         ({"template": ["it is {}."], "method": "word"}, "no_effect", "template"),
         ({"template": ["it is {}."], "method": "average", "unseen": "drop"}, "no_effect", "template"),
         ({"preset": "paper"}, "no_effect", "preset"),
-        ({"method": ""}, "no_method", "method"),
-        ({"method": []}, "no_method", "method"),
+        ({"method": ""}, "required", "method"),
+        ({"method": []}, "required", "method"),
     ):
         with pytest.raises(UsageError) as caught:
             lb.distill("no-such-model", "no-such-text", **options)
@@ -277,12 +277,12 @@ def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
     for options, code, parameter in (
         ({"method": "averge"}, "unknown_choice", "method"),
         ({"over_contexts": "median"}, "unknown_choice", "over_contexts"),
-        ({"template": ["no place"]}, "no_place", "template"),
-        ({"template": []}, "no_template", "template"),
+        ({"template": ["no place"]}, "malformed", "template"),
+        ({"template": []}, "required", "template"),
         ({"special_input": False, "special_mean": True}, "exclusive", "special_mean"),
         ({"repair": "all-but-the-tip"}, "unknown_choice", "repair"),
         ({"unseen": "guess"}, "unknown_choice", "unseen"),
-        ({"set": {"average": {"epochs": 1}}, "method": "average"}, "no_settings", "set"),
+        ({"set": {"average": {"epochs": 1}}, "method": "average"}, "no_effect", "set"),
         ({"set": {"word": {}}}, "no_effect", "set"),
         ({"set": 3}, "wrong_type", "set"),
         ({"start": "averge"}, "unknown_choice", "start"),
@@ -290,7 +290,7 @@ def test_settings_that_cannot_be_are_refused_before_a_model_is_loaded():
         ({"sif": 0.0}, "out_of_range", "sif"),
         ({"set": {"best": {"dim": "abc"}}}, "wrong_type", "set"),
         (training("best", frames=-1.0), "out_of_range", "set"),
-        (training("best", frames=0, average=0, contexts=0), "no_component", "set"),
+        (training("best", frames=0, average=0, contexts=0), "out_of_range", "set"),
         (training("skipgram", kwargs=1), "unknown_choice", "set"),
         (training("x2static", preset=3), "unknown_choice", "set"),
         (training("skipgram", ngrams=(2, 3)), "unknown_choice", "set"),
@@ -319,9 +319,9 @@ def test_settings_that_a_teacher_cannot_have_are_refused():
     words: dict[str, Any] = {"words": ["tea"]}
     text: dict[str, Any] = {"corpus": [["tea"]]}
     for options, code, parameter in (
-        ({"method": "best", **words}, "no_source", "corpus"),
-        ({"method": ["average", "frame", "principal"], **words}, "no_source", "corpus"),
-        ({"method": "word"}, "no_source", "words"),
+        ({"method": "best", **words}, "required", "corpus"),
+        ({"method": ["average", "frame", "principal"], **words}, "required", "corpus"),
+        ({"method": "word"}, "required", "words"),
         ({"method": "frame", "weighting": "sif", **words}, "no_counts", "weighting"),
         ({"method": "word", "text_unit": "paragraph", **words}, "no_effect", "text_unit"),
         ({"set": {"best": {"dim": 300}}, **text}, "out_of_range", "set"),

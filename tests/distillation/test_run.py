@@ -615,7 +615,7 @@ def test_what_one_method_gives_and_what_several(model: Path, text: Path):
     for how in ({"method": "average,frame"}, {"method": "average", "layers": "1,2"}):
         with pytest.raises(UsageError) as caught:
             lb.distill(str(model), text, **how)
-        assert (caught.value.code, caught.value.parameter) == ("several_vectors", "method")
+        assert (caught.value.code, caught.value.parameter) == ("ambiguous", "method")
 
 
 @pytest.mark.parametrize(

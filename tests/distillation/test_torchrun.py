@@ -58,7 +58,7 @@ def test_commands_of_one_process_are_refused_in_a_line(tmp_path: Path, capsys: p
     assert len(said) == 1
     assert "`limbeck measure` is for one: omit torchrun." in said[0]
     with (
-        raises(UsageError, code="not_together", parameter="device"),
+        raises(UsageError, code="exclusive", parameter="device"),
         joined(Launch(1, 2), "cuda:1"),
     ):
         pass

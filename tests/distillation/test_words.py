@@ -147,7 +147,7 @@ def test_vectors_for_words_is_one_call():
     without = lb.distill(tiny(), words=["lamp", "barrel"])
     assert not np.allclose(with_text["lamp"], without["lamp"])
     np.testing.assert_allclose(with_text["barrel"], without["barrel"], rtol=1e-5, atol=1e-6)
-    with raises(UsageError, code="several_vectors", parameter="method"):
+    with raises(UsageError, code="ambiguous", parameter="method"):
         lb.distill(tiny(layers="1,2"), TEXT, words=["lamp"], method="average")
     with raises(UsageError, code="no_words", parameter="words"):
         lb.distill(tiny(), words=[])

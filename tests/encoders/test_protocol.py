@@ -93,7 +93,7 @@ def test_what_is_none_is_refused():
 
     with pytest.raises(UsageError) as refused:
         as_encoder(Half())  # type: ignore[arg-type]
-    assert refused.value.code == "no_encoder"
+    assert refused.value.code == "wrong_type"
 
 
 def test_it_travels():

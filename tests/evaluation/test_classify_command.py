@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from limbeck import StaticVectors, repairs
 from limbeck.cli import main
@@ -174,7 +175,7 @@ def test_a_table_of_vectors(data, tmp_path, capsys):
         (["--split", "train"], "unknown_choice", "split"),
         (["--split", "test"], "unknown_choice", "split"),
         (["--learning-rate", "0"], "out_of_range", "learning_rate"),
-        (["--learning-rate", "1e-3,1e-4"], "several_rates", "learning_rate"),
+        (["--learning-rate", "1e-3,1e-4"], "ambiguous", "learning_rate"),
         (["--tasks", "rtee"], "unknown_choice", "tasks"),
     ],
 )
@@ -188,5 +189,8 @@ def test_what_is_wrong_is_one_line(data, capsys, options, code, parameter):
 
 
 def test_a_task_without_its_files_is_told(data, capsys):
-    assert main(["evaluate", "mini-bert", "--tasks", "cola", "--data", str(data), "--quiet"]) == 1
-    assert "the task cola needs all of its 2 files" in capsys.readouterr().err
+    assert refused("evaluate", "mini-bert", "--tasks", "cola", "--data", data, "--quiet", capsys=capsys) == (
+        1,
+        "incomplete",
+        "data",
+    )

@@ -153,12 +153,12 @@ def test_from_python_as_on_the_command_line(vectors: Path, text: Path, tmp_path:
     assert result.plot("shift").axes
     with pytest.raises(LimbeckError) as loaded:
         lb.ReproduceResult.load(tmp_path / "python").save(tmp_path / "more")
-    assert loaded.value.code == "loaded"
+    assert loaded.value.code == "unsupported"
     assert not (tmp_path / "more").exists()
 
     with pytest.raises(LimbeckError) as there:
         lb.reproduce("bis2021", vectors, text, out=tmp_path / "python")
-    assert (there.value.code, there.value.parameter) == ("already_there", "out")
+    assert (there.value.code, there.value.parameter) == ("exists", "existing")
 
 
 def test_without_a_folder(vectors: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,21 +174,21 @@ def test_what_python_refuses(vectors: Path, text: Path, tmp_path: Path) -> None:
     for keywords, kind, code, parameter in (
         ({"model": array}, UsageError, "wrong_type", "model"),
         ({"model": vectors, "corpus": "-"}, UsageError, "read_once", "corpus"),
-        ({"model": vectors, "corpus": text, "early": tmp_path / "no"}, InputError, "nothing_there", "early"),
+        ({"model": vectors, "corpus": text, "early": tmp_path / "no"}, InputError, "not_found", "early"),
     ):
         with pytest.raises(kind) as refused:
             lb.reproduce("bis2021", **keywords)
         assert (refused.value.code, refused.value.parameter) == (code, parameter)
     with pytest.raises(UsageError) as static:
         lb.reproduce("rajaee2021", vectors, text)
-    assert (static.value.code, static.value.parameter) == ("needs_model", "model")
+    assert (static.value.code, static.value.parameter) == ("unsupported", "model")
 
 
 def test_a_folder_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "findings.json").write_text('{"format": 3, "findings": []}', encoding="utf-8")
     with pytest.raises(InputError) as elsewhere:
         lb.load(tmp_path)
-    assert (elsewhere.value.code, elsewhere.value.parameter) == ("no_result", "path")
+    assert (elsewhere.value.code, elsewhere.value.parameter) == ("other_kind", "path")
     with pytest.raises(InputError) as refused:
         lb.ReproduceResult.load(tmp_path)
     assert refused.value.code == "other_format"

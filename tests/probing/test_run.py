@@ -14,7 +14,7 @@ from refusals import raises
 
 import limbeck as lb
 from limbeck.cli import main
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.runs.probing import work as probing
 
 KINDS = ("animal", "food")
@@ -114,13 +114,13 @@ def test_the_command_writes_tables_and_figures(data: Path, tmp_path: Path, capsy
     assert figures == {f"{name}.{form}" for name in ("layers", "contexts", "curves") for form in ("png", "svg")}
     about = json.loads((out / "run.json").read_text())
     assert about["facts"]["training"]["mlp"]["epochs"] == 8
-    assert command(data, out) == 1  # it is there already
-    assert "already holds a run" in capsys.readouterr().err
+    with raises(LimbeckError, code="exists", parameter="existing"):
+        command(data, out, "--debug")
     assert command(data, out, "--existing", "resume", *asked, quiet=False, figures=True) == 0
     assert "complete already" in (again := capsys.readouterr().out)
     assert again.splitlines()[1:] == printed.splitlines()
-    assert command(data, out, "--existing", "resume") == 1
-    assert "another command, model, data or settings" in capsys.readouterr().err
+    with raises(InputError, code="other_run", parameter="out"):
+        command(data, out, "--existing", "resume", "--debug")
 
 
 def test_a_stopped_run_goes_on(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -153,19 +153,19 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     assert str(again.rows("scores")) == str(own.rows("scores", space="context"))  # NaN is not itself
     assert max(row["f1"] for row in again.rows("scores")) > 0.5
     capsys.readouterr()
-    assert command(data, tmp_path / "x", "--probes", str(first), "--seed", "3") == 1
-    assert "other labelled words and split" in capsys.readouterr().err
-    assert command(data, tmp_path / "x", "--probes", str(first), "--probe", "linear", "--existing", "replace") == 1
-    assert "no such probes" in capsys.readouterr().err
-    assert command(data, tmp_path / "x", "--probes", str(second)) == 1
-    assert "--keep-probes" in capsys.readouterr().err
+    with raises(InputError, code="other_settings"):
+        command(data, tmp_path / "x", "--probes", str(first), "--seed", "3", "--debug")
+    with raises(InputError, code="no_probes", parameter="probes"):
+        command(data, tmp_path / "x", "--probes", str(first), "--probe", "linear", "--existing", "replace", "--debug")
+    with raises(InputError, code="no_probes", parameter="probes"):
+        command(data, tmp_path / "x", "--probes", str(second), "--debug")
     assert again.facts["training"] == {}
     assert own.facts["training"]["mlp"]["hidden"] == 4
     for idle in (["--context-size", "2"], ["--keep-probes"], ["--compare", "bag"], ["--control", "random-labels"],
                  ["--static", "x.txt"], ["--hidden", "9"], ["--epochs", "2"], ["--patience", "0"], ["--batch", "8"],
                  ["--learning-rate", "0.1"], ["--preset", "paper"]):  # fmt: skip
-        assert command(data, tmp_path / "x", "--probes", str(first), *idle) == 2
-        assert f"{idle[0]} applies to probes that are trained" in capsys.readouterr().err
+        with raises(UsageError, code="no_effect", parameter=idle[0].removeprefix("--").replace("-", "_")):
+            command(data, tmp_path / "x", "--probes", str(first), *idle, "--debug")
     # known by what they are, not by where they lie
     first.rename(tmp_path / "elsewhere")
     given = ("--probes", str(tmp_path / "elsewhere"), "--existing", "resume")
@@ -182,8 +182,8 @@ def test_probes_are_tried_on_another_model(data: Path, tmp_path: Path, capsys: p
     assert command(data, second, *given) == 0
     probes.weights["output"] += 1
     probes.save(kept, about=about)
-    assert command(data, second, *given) == 1
-    assert "another command, model, data or settings" in capsys.readouterr().err
+    with raises(InputError, code="other_run", parameter="out"):
+        command(data, second, *given, "--debug")
 
 
 def test_probes_of_one_model_on_another_are_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -283,8 +283,8 @@ def test_probes_know_the_text_that_they_were_trained_on(
     other = tmp_path / "other.jsonl"
     other.write_text("\n".join(map(json.dumps, lines)))
     capsys.readouterr()
-    assert command(other, tmp_path / "x", "--probes", str(tmp_path / "run")) == 1
-    assert "trained on other labelled words and split" in capsys.readouterr().err
+    with raises(InputError, code="other_settings"):
+        command(other, tmp_path / "x", "--probes", str(tmp_path / "run"), "--debug")
 
 
 def test_what_cannot_be_done_is_told(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -47,7 +47,7 @@ def test_there_and_back(repair: Any, tmp_path: Path) -> None:
         k: np.asarray(v).tolist() for k, v in repair.get_params().items()
     }
     assert list(tmp_path.iterdir()) == [tmp_path / "r.safetensors"]
-    with raises(LimbeckError, code="not_resumable"):
+    with raises(LimbeckError, code="unsupported"):
         loaded.partial_fit(X)
     loaded.fit(X + 1.0)  # anew
     loaded.partial_fit(X)

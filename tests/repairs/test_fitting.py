@@ -213,7 +213,7 @@ def test_every_method_by_its_name() -> None:
     assert np.isfinite(chain.fit_transform(x)).all()
     with raises(UsageError, code="unknown_choice", says="'center'"):
         parse_repair("centre")
-    with raises(UsageError, code="unknown_parameter", parameter="repair", says="'n_clusters=3'"):
+    with raises(UsageError, code="unknown_parameter", parameter="method", says="'n_clusters=3'"):
         parse_repair("center+whiten:n_clusters=3", option="--method")
     with raises(UsageError, code="unknown_choice", parameter="method"):
         parse_repair("", option="--method")

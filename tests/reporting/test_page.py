@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import raises
+from refusals import raises, refused
 
 import limbeck as lb
 from limbeck.cli import main
@@ -653,10 +653,12 @@ def test_the_command_writes_a_page_and_replaces_none_unasked(
     assert main(["report", str(run), "--out", str(out), "--title", "Mine"]) == 0
     assert str(out) in capsys.readouterr().out
     assert data_of(out)["title"] == "Mine"
-    assert main(["report", str(run), "--out", str(out)]) == 1
-    assert "--existing replace" in capsys.readouterr().err
-    assert main(["report", str(tmp_path / "nowhere"), "--out", str(out)]) == 1
-    assert "there is none" in capsys.readouterr().err  # which is what is wrong first
+    assert refused("report", run, "--out", out, capsys=capsys) == (1, "exists", "existing")
+    assert refused("report", tmp_path / "nowhere", "--out", out, capsys=capsys) == (
+        1,
+        "no_run",
+        "",
+    )  # which is what is wrong first
     assert main(["report", str(run), "--out", str(out), "--existing", "replace"]) == 0
     assert main(["report", str(run), "--out", str(tmp_path)]) == 1
     assert main(["report", str(run), "--out", str(out), "--existing", "resume"]) == 2

@@ -77,7 +77,7 @@ def test_a_disk_that_takes_no_more(tmp_path: Path, command: str) -> None:
     target = tmp_path / "out"
     with no_larger_files_than(2_000), pytest.raises(LimbeckError) as caught:
         writers()[command](target)
-    assert caught.value.code in ("not_writable", "not_written")
+    assert caught.value.code in ("not_writable", "not_writable")
     assert "too large" in str(caught.value)
     assert str(tmp_path) in str(caught.value)
     assert not target.exists()  # nothing half-written under its name
@@ -94,7 +94,7 @@ def test_a_full_disk_is_named_though_the_error_names_no_file(tmp_path: Path, com
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "OwnEncoder", Full)
-        with raises(LimbeckError, code="not_written", parameter="out") as caught:
+        with raises(LimbeckError, code="not_writable", parameter="out") as caught:
             writers()[command](tmp_path / "out")
     assert os.strerror(number) in str(caught.value)
     assert f"{tmp_path / 'out'}: could not be written" in str(caught.value)

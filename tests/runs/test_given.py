@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from refusals import raises
+from refusals import raises, refused
 
 import limbeck as lb
-from limbeck.cli import main
 from limbeck.encoders.loading import load_parts
 from limbeck.encoders.miniatures import miniature_folder
 from limbeck.errors import InputError, LimbeckError, UsageError
@@ -65,8 +64,9 @@ def test_lists_of_paths_stay_paths(tmp_path):
 
 
 def test_a_command_line_names_files_alone(tmp_path, capsys):
-    assert main(["measure", "--model", "mini-bert", "--corpus", "no such file.txt", "--out", str(tmp_path / "o")]) == 1
-    assert "no such file" in capsys.readouterr().err
+    assert refused(
+        "measure", "--model", "mini-bert", "--corpus", "no such file.txt", "--out", tmp_path / "o", capsys=capsys
+    ) == (1, "not_found", "")
 
 
 def test_options_that_do_nothing_are_refused():

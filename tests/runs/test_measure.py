@@ -249,7 +249,7 @@ def test_sentences_may_come_from_a_generator() -> None:
         (StaticVectors(["a"], np.ones((1, 2), np.float32)), MADE, {"pooling": "max"}, "no_effect"),
         (contextual, MADE, {"text_unit": "sentense"}, "unknown_choice"),
         (contextual, MADE, {"units": "peaces"}, "unknown_choice"),
-        (None, MADE, {}, "no_source"),
+        (None, MADE, {}, "required"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(model: Any, corpus: Any, options: Any, code: str) -> None:

@@ -104,7 +104,7 @@ def test_a_part_without_a_text_of_its_own(tmp_path: Path) -> None:
     lb.measure(OwnEncoder(), made, out=tmp_path / "whole", **SETTINGS)
     for number in (1, 3):
         lb.measure(OwnEncoder(), made, out=tmp_path / str(number), **SETTINGS, part=f"{number}/3")
-    with raises(LimbeckError, code="only_duplicates", parameter="part"):
+    with raises(LimbeckError, code="too_few", parameter="part"):
         lb.measure(OwnEncoder(), made, out=tmp_path / "2", **SETTINGS, part="2/3")
     merge(tmp_path / "1", tmp_path / "3", out=tmp_path / "merged")
     check_exact(tmp_path / "merged", tmp_path / "whole")
@@ -287,7 +287,7 @@ def test_the_result_is_what_its_folder_gives(runs: Path) -> None:
         np.testing.assert_array_equal(loaded[name].value, measure.value)
     with pytest.raises(InputError) as caught:
         merge(runs / "1", runs / "2", runs / "3", out=runs / "loaded", existing="resume")
-    assert (caught.value.code, caught.value.parameter) == ("complete", "existing")
+    assert (caught.value.code, caught.value.parameter) == ("exists", "existing")
 
 
 def test_the_command_and_the_verb_write_the_same(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -222,7 +222,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
         ({"method": "whitn"}, "unknown_choice", "method"),
         ({"weights": "none"}, "unknown_choice", "weights"),
         ({"weights": "frequency"}, "no_effect", "weights"),
-        ({"min_contexts": 999}, "too_few_contexts", "min_contexts"),
+        ({"min_contexts": 999}, "too_few", "min_contexts"),
     ],
 )
 def test_nothing_is_left_of_a_run_that_cannot_be(
@@ -342,7 +342,7 @@ def test_a_table_on_a_text_counts_occurrences(tmp_path: Path) -> None:
 def test_a_model_without_a_text_must_say_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         lb.repair("mini-bert", method="center", out=tmp_path / "run")
-    assert (caught.value.code, caught.value.parameter) == ("no_source", "corpus")
+    assert (caught.value.code, caught.value.parameter) == ("required", "corpus")
     with pytest.raises(UsageError) as caught:
         lb.repair("mini-bert", method="center", out=tmp_path / "run", layers="table", pooling="mean")
     assert (caught.value.code, caught.value.parameter) == ("no_effect", "pooling")

@@ -189,4 +189,4 @@ def test_load_gives_what_a_folder_holds(made: Callable[[str], RunResult], tmp_pa
     (tmp_path / "other" / "run.json").write_text('{"format": 2, "command": "reproduce"}', encoding="utf-8")
     with pytest.raises(LimbeckError) as caught:
         lb.load(tmp_path / "other")
-    assert (caught.value.code, caught.value.parameter) == ("no_result", "path")
+    assert (caught.value.code, caught.value.parameter) == ("other_kind", "path")

@@ -33,8 +33,9 @@ def test_units_of_a_preset_are_those_of_a_model_that_has_a_choice() -> None:
 
 def test_a_text_in_another_language_is_warned_of_however_it_is_given() -> None:
     german = "Er wusste nicht, ob sie schon bei ihm war oder noch nicht, und das war es, was er auch ihr sagte. " * 3
-    with pytest.warns(UserWarning, match="language de"):
+    with pytest.warns(UserWarning, match="give language de") as told:
         open_corpus(Corpus.from_text(german))
+    assert "--" not in str(told[0].message)
     with pytest.warns(UserWarning, match="language de"):
         source = open_source(table(), Corpus.from_text(german))
     assert "--language de" in source.describe()["corpus"]["language_warning"]

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 from made import DIM, LAYERS, OwnEncoder, Watcher, as_prose, sentences
-from refusals import raises
+from refusals import raises, refused
 
 from limbeck.accumulators import Accumulator, Moments, Norms, Points, UnitSums, WordSums
-from limbeck.cli import main
 from limbeck.corpus import Corpus
 from limbeck.encoders.function import TextPreparer
 from limbeck.errors import InputError, LimbeckError, UsageError
@@ -440,8 +439,7 @@ def test_an_address_must_be_one_that_can_be_used(monkeypatch: pytest.MonkeyPatch
 
 def test_no_workers_are_refused_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = "measure --model mini-bert --corpus sample --engine ray --workers 0 --out".split()
-    assert main([*arguments, str(tmp_path / "run")]) == 2
-    assert "--workers must be at least 1 with --engine ray" in capsys.readouterr().err
+    assert refused(*arguments, tmp_path / "run", capsys=capsys) == (2, "out_of_range", "workers")
 
 
 def command(out: Path, corpus: Path, *more: str) -> list[str]:

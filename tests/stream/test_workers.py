@@ -77,11 +77,19 @@ class Count:
 class Raise:
     """A job that gives a number and fails."""
 
-    error: type[Exception]
+    error: Exception
 
     def __call__(self, pool: Pool) -> Iterator[int]:
         yield 1
-        raise self.error("no", 2) if self.error is Immovable else self.error("no")
+        raise self.error
+
+
+class Unsent:
+    """A job that fails with an error that does not come through."""
+
+    def __call__(self, pool: Pool) -> Iterator[int]:
+        yield 1
+        raise Immovable("no", 2)
 
 
 class Immovable(Exception):
@@ -122,18 +130,18 @@ def test_who_lets_go_of_a_job_can_have_another(workers: Workers) -> None:
     assert [number for number, _ in workers.run(Count(5))] == list(range(5))
 
 
-@pytest.mark.parametrize(("error", "arrives"), [(LimbeckError, LimbeckError), (Immovable, RuntimeError)])
-def test_what_goes_wrong_arrives(workers: Workers, error: type[Exception], arrives: type[Exception]) -> None:
-    items = workers.run(Raise(error))
+@pytest.mark.parametrize("immovable", [False, True])
+def test_what_goes_wrong_arrives(workers: Workers, immovable: bool) -> None:
+    items = workers.run(Unsent() if immovable else Raise(LimbeckError("no", code="damaged")))
     assert next(items) == 1
-    with pytest.raises(arrives, match="no"):
+    with pytest.raises(RuntimeError, match="no 2") if immovable else raises(LimbeckError, code="damaged", says="no"):
         next(items)
     assert list(items) == []
     assert len(list(workers.run(Count(5)))) == 5
 
 
 def test_a_process_of_the_pool_that_is_killed() -> None:
-    with Workers(1) as workers, raises(LimbeckError, code="process_ended", parameter="workers"):
+    with Workers(1) as workers, raises(LimbeckError, code="worker_lost", parameter="workers"):
         list(workers.run(KillOne()))
 
 

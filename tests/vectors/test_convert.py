@@ -109,7 +109,7 @@ def test_blanks_in_words(tmp_path: Path) -> None:
     assert StaticVectors.load(tmp_path / "v.vec").words == words
     convert(tmp_path / "v.npz", tmp_path / "folder")  # any word will do there
     assert StaticVectors.load(tmp_path / "folder").words == words
-    with raises(UsageError, code="blanks_kept", parameter="blanks"):
+    with raises(UsageError, code="unsupported", parameter="blanks"):
         convert(tmp_path / "v.npz", tmp_path / "w.bin", blanks="keep")
 
 
@@ -135,10 +135,10 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     for format in ("model2vec", "spacy", "npz"):
-        with raises(InputError, code="not_replaceable", parameter="target"):
+        with raises(InputError, code="in_the_way", parameter="target"):
             convert(tmp_path / "v.npz", tmp_path / "mine", format=format, existing="replace")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
-    with raises(UsageError, code="same_file", parameter="target"):
+    with raises(UsageError, code="in_the_way", parameter="target"):
         convert(tmp_path / "v.npz", tmp_path / "v.npz", existing="replace")
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from limbeck.cli.output import add
+from limbeck.errors import Advice
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's mallopt
 _NEVER = 2**31 - 1
@@ -49,7 +50,7 @@ def warnings_in_a_line() -> Iterator[None]:
     ) -> str:
         if not filename.startswith(own):
             return usual(message, category, filename, lineno, line)
-        told = " ".join(str(message).split())
+        told = " ".join((message.for_terminal() if isinstance(message, Advice) else str(message)).split())
         if told in known:
             return ""
         known.add(told)

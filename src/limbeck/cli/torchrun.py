@@ -39,7 +39,7 @@ def refuse_torchrun(command: str) -> None:
     if launched() is not None and not getattr(run, "torchrun", False):
         raise UsageError(
             f"torchrun starts several processes, and `limbeck {command}` is for one: omit torchrun.",
-            code="not_together",
+            code="exclusive",
         )
 
 
@@ -75,7 +75,7 @@ def joined(launch: Launch, device: str) -> Iterator[Group]:
     if device.startswith("cuda:"):
         raise UsageError(
             f"torchrun gives every process a GPU of its own; got --device {device}: omit it.",
-            code="not_together",
+            code="exclusive",
             parameter="device",
         )
     gpus = torch.cuda.device_count() if device in ("auto", "cuda") else 0
@@ -84,7 +84,7 @@ def joined(launch: Launch, device: str) -> Iterator[Group]:
             raise UsageError(
                 f"every process needs a GPU of its own; this machine has {gpus} for {launch.local_size}: "
                 f"--nproc-per-node {gpus}, or --device=cpu.",
-                code="too_few_gpus",
+                code="no_gpu",
             )
         torch.cuda.set_device(launch.local_rank)
     from limbeck.distillation.x2static.group import PATIENCE, Group

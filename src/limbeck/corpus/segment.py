@@ -237,7 +237,7 @@ def check_language(language: str) -> str:
     code = code_of(language)
     if code in WITHOUT_BLANKS:
         raise UsageError(
-            f"Words of language {code!r} are not parted by blanks and spaCy cannot find them: give --units characters.",
+            f"Words of language {code!r} are not parted by blanks and spaCy cannot find them: give --units=characters.",
             code="unsupported",
             parameter="language",
         )
@@ -251,7 +251,7 @@ def _missing(code: str) -> MissingExtra:
     install = f'pip install "limbeck[{code}]" ({package})' if package else "see spaCy's page on languages"
     return MissingExtra(
         f"Words of language {code!r} are not parted by blanks, and the package that divides them is not installed: "
-        f"{install}, or give --units characters.",
+        f"{install}, or give --units=characters.",
         code="not_installed",
     )
 

@@ -61,7 +61,7 @@ class BestSettings(MethodSettings):
 
     def check(self) -> None:
         if not self.frames + self.average + self.contexts:
-            raise UsageError("frames, average and contexts cannot all be 0.", code="no_component", parameter="set")
+            raise UsageError("frames, average and contexts cannot all be 0.", code="out_of_range", parameter="set")
 
     def parts(self) -> tuple[str, ...]:
         """The components that count, which are the methods of their names."""

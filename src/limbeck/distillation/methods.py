@@ -245,9 +245,7 @@ def templates_of(name: str, settings: DistillSettings) -> tuple[str, ...]:
 def in_order(settings: DistillSettings) -> list[str]:
     """The methods that are asked for and those they need, each after what it needs."""
     if not settings.methods:
-        raise UsageError(
-            f"--method must be at least one of {', '.join(METHODS)}.", code="no_method", parameter="method"
-        )
+        raise UsageError(f"--method must be at least one of {', '.join(METHODS)}.", code="required", parameter="method")
     if settings.start is not None:
         choose(settings.start, [NOTHING, *METHODS], what="--start")
     ordered: list[str] = []
@@ -277,7 +275,7 @@ def own_settings(name: str, settings: DistillSettings) -> Any:
         if given:
             raise UsageError(
                 f"--set: {name} has no settings of its own; got {', '.join(given)}: omit it.",
-                code="no_settings",
+                code="no_effect",
                 parameter="set",
             )
         return None
@@ -298,7 +296,7 @@ def with_methods(settings: DistillSettings, usual: str) -> DistillSettings:
             told = f"one of {', '.join(able)} (METHOD.NAME=VALUE)" if able else "methods with settings"
             raise UsageError(
                 f"--set {first}={value} must be for {told}; got --method {','.join(settings.methods)}.",
-                code="several_methods" if able else "no_settings",
+                code="ambiguous" if able else "no_effect",
                 parameter="set",
             )
         values[able[0]] = loose | values.get(able[0], {})

@@ -135,14 +135,14 @@ class DistillSettings(FinishingSettings, WordsSettings, MethodsSettings):
         if self.template == ():
             raise UsageError(
                 "--template must be at least one sentence with {} in the word's place; got none.",
-                code="no_template",
+                code="required",
                 parameter="template",
             )
         for template in self.template or ():
             if template.count("{}") != 1:
                 raise UsageError(
                     f"--template must have {{}} once, in the word's place; got {template!r}.",
-                    code="no_place",
+                    code="malformed",
                     parameter="template",
                 )
         if not self.special_input and self.special_mean:
@@ -212,7 +212,7 @@ def _pairs(given: Any) -> Iterable[tuple[str, Any]]:
         name, equals, value = str(part).partition("=")
         if not equals or not name:
             raise UsageError(
-                f"--set must be NAME=VALUE or METHOD.NAME=VALUE; got {part!r}.", code="no_value", parameter="set"
+                f"--set must be NAME=VALUE or METHOD.NAME=VALUE; got {part!r}.", code="malformed", parameter="set"
             )
         yield name, plain_value(value)
 

@@ -133,7 +133,7 @@ def _no_room(encoder: Encoder, pieces: int, texts: int) -> LimbeckError:
             "that carries its state on from batch to batch cannot read them in halves"
         )
     found = LimbeckError(
-        f"{alone}: lower --batch-tokens or --window, or take --dtype bfloat16 or another --device.",
+        f"{alone}: lower --batch-tokens or --window, or take --dtype=bfloat16 or another --device.",
         code="no_memory",
         parameter="batch_tokens",
     )

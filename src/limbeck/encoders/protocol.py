@@ -236,7 +236,7 @@ def as_encoder(thing: Any) -> Encoder:
         return WrappedEncoder(thing)
     if not callable(thing):
         missing = ", ".join(name for name in REQUIRED if not hasattr(thing, name))
-        raise UsageError(f"{type(thing).__name__} is no encoder: it has no {missing}.", code="no_encoder")
+        raise UsageError(f"{type(thing).__name__} is no encoder: it has no {missing}.", code="wrong_type")
     from limbeck.encoders.function import FunctionEncoder
 
     return FunctionEncoder(thing, name=getattr(thing, "__name__", "function"))

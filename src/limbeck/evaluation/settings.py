@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from limbeck.encoders.settings import LoadingSettings
-from limbeck.errors import UsageError
+from limbeck.errors import Code, UsageError
 from limbeck.settings import Settings, as_type, option, options_of, shown
 
 Metric = Literal["spearman", "pearson"]
@@ -69,7 +69,7 @@ class ScopedSettings(Settings):
                 _refuse(self, name, f"applies only to {self.applies_to}; there are none: omit it.")
 
 
-def _refuse(settings: Settings, name: str, what: str, *, code: str = "no_effect") -> None:
+def _refuse(settings: Settings, name: str, what: str, *, code: Code = "no_effect") -> None:
     (one,) = (one for one in options_of(type(settings)) if one.name == name)
     raise UsageError(f"{one.flag} {what}", code=code, parameter=name)
 
@@ -195,7 +195,7 @@ class AppliedRepairSettings(ScopedSettings, group="repairs"):
                 "method",
                 "must be fitted on the very vectors that are scored where a task has no training part: add "
                 "--transductive, or fit it on a text with `limbeck repair` and give --repair.",
-                code="needs_transductive",
+                code="required",
             )
         if self.transductive and not self.method and not scope.learns:
             _refuse(self, "transductive", "applies only with --method or to classification.")
@@ -239,7 +239,9 @@ class TuningSettings(ScopedSettings, group="repairs"):
                 several = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
                 found = numbers(value) if isinstance(value, str) else tuple(as_type(one, int) for one in several)
                 if not found or any(one is None or one < least for one in found):
-                    _refuse(self, name, f'must be like "10,27", "5-30" or "5-30/5"; got {shown(value)}.', code="range")
+                    _refuse(
+                        self, name, f'must be like "10,27", "5-30" or "5-30/5"; got {shown(value)}.', code="malformed"
+                    )
                 object.__setattr__(self, name, found)
 
 

@@ -100,7 +100,7 @@ class ReproduceResult(RunResult):
         from limbeck.tables import write_csv
 
         if self.reproduction is None:
-            raise LimbeckError("What was loaded is saved by copying its folder.", code="loaded")
+            raise LimbeckError("What was loaded is saved by copying its folder.", code="unsupported")
         draw_figures(self.reproduction, folder / "figures")
         for name, columns in self.numbers.items():
             (folder / name).unlink(missing_ok=True)
@@ -143,8 +143,8 @@ def refuse_findings(folder: Path) -> None:
     if (folder / "findings.json").exists():
         raise LimbeckError(
             f"{folder}: it already holds findings: --existing=resume or replace, or another --out.",
-            code="already_there",
-            parameter="out",
+            code="exists",
+            parameter="existing",
         )
 
 
@@ -240,7 +240,7 @@ limbeck reproduce zhao2020 --data data --out runs/zhao2020
             if not is_static(name):
                 check_model(name)
             elif self.no_static:
-                raise UsageError(f"{name}: {self.no_static}", code="needs_model", parameter="model")
+                raise UsageError(f"{name}: {self.no_static}", code="unsupported", parameter="model")
         if self.output.page is not None:
             read_page(self.output.page, block_names(self.paper))
         if any(map(is_read_once, self.corpus if self.text.corpus else ())):

@@ -172,7 +172,7 @@ limbeck reproduce bis2021 --model bert-base-cased glove.6B.300d.txt --data simil
         if early is not None and not early.is_dir():
             raise InputError(
                 f"{early}: --early must be a folder of early tables, there is none: check the path.",
-                code="nothing_there",
+                code="not_found",
                 parameter="early",
             )
         sets, missing = find_sets(self.files.data)
@@ -399,7 +399,7 @@ limbeck reproduce zhao2020 --data data --model bert-base-uncased --corpus corpus
         if own.static is not None and not own.static.expanduser().is_file():
             raise InputError(
                 f"{own.static}: --static must be a file of word vectors, there is none: check the path.",
-                code="nothing_there",
+                code="not_found",
                 parameter="static",
             )
         tasks, missing = find_tasks(self.files.data, caps.tasks, seed=own.seed)

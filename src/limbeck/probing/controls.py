@@ -51,7 +51,7 @@ def with_random_weights(encoder: Any, *, seed: int) -> HuggingFaceEncoder:
     """The same model with the weights that it has before training: what its architecture gives alone."""
     if not isinstance(encoder, HuggingFaceEncoder):
         raise UsageError(
-            "random weights are for models of transformers: leave --control random-weights out.",
+            "random weights are for models of transformers: leave --control=random-weights out.",
             code="unsupported",
             parameter="control",
         )

@@ -144,7 +144,7 @@ def read_labelled(corpus: Corpus, settings: LabelSettings = LABELS) -> Labelled:
         words = "lemma" if any(found.lemmas) else "form"
     if words == "lemma" and not any(found.lemmas):
         raise InputError(
-            "labelled words must have lemmas to be known by them, none has one: --words-by form.",
+            "labelled words must have lemmas to be known by them, none has one: --words-by=form.",
             code="no_labels",
             parameter="words_by",
         )

@@ -108,7 +108,7 @@ class ProbeSettings(Settings, group="probes"):
             if (value := getattr(self, name)) == ("none",):
                 object.__setattr__(self, name, ())
             elif "none" in value:
-                raise UsageError(f"--{name} must be none or names, not both.", code="conflict", parameter=name)
+                raise UsageError(f"--{name} must be none or names, not both.", code="exclusive", parameter=name)
         for name in ("probe", "seeds"):
             if not getattr(self, name):
                 raise UsageError(f"--{name} must have at least one value.", code="required", parameter=name)

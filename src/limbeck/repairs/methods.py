@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from limbeck.errors import LimbeckError, UsageError, choose
+from limbeck.errors import LimbeckError, UsageError, choose, parameter_of
 from limbeck.repairs.center import Center, ScaledCenter, Standardize
 from limbeck.repairs.clusters import ClusterRemoval
 from limbeck.repairs.components import AllButTheTop
@@ -59,13 +59,13 @@ def _parse_step(text: str, seed: int, option: str) -> Repair:
             raise UsageError(
                 f"{option} {method} takes no parameters; got {part!r}: leave it out.",
                 code="unknown_parameter",
-                parameter="repair",
+                parameter=parameter_of(option),
             )
         if not equals:
             raise UsageError(
                 f"{option} must be like cluster:n_clusters=27,n_components=12; got {text!r}.",
                 code="malformed",
-                parameter="repair",
+                parameter=parameter_of(option),
             )
         choose(name, known, what=f"a parameter of {method}")
         try:
@@ -75,7 +75,7 @@ def _parse_step(text: str, seed: int, option: str) -> Repair:
     try:
         kind(**params).begin(1)  # where it looks at its parameters: better now than after a model was loaded
     except LimbeckError as error:
-        raise UsageError(f"{option} {text}: {error}", code=error.code, parameter="repair") from error
+        raise UsageError(f"{option} {text}: {error}", code=error.code, parameter=parameter_of(option)) from error
     return kind(**params)
 
 

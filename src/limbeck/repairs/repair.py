@@ -93,7 +93,7 @@ class Repair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
             raise LimbeckError(
                 f"a {type(self).__name__} from a file holds what it learned but not its sums, so it cannot take in "
                 "more rows: fit a new one.",
-                code="not_resumable",
+                code="unsupported",
             )
         x, weights = self._rows_and_weights(X, sample_weight, first=first)
         if first:

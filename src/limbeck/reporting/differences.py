@@ -82,7 +82,7 @@ def differences_between(a: Any, b: Any, *, layers: str | None, draws: int, seed:
     if kinds[0] != kinds[1]:
         raise UsageError(
             f"Two runs of one command are compared, got {kinds[0]} ({a}) and {kinds[1]} ({b}): give two alike.",
-            code="unlike_runs",
+            code="not_comparable",
             parameter="b",
         )
     with told_as_damage(f"{a} and {b}", f"runs of {kinds[0]}", "make the runs again"):

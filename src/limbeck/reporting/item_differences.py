@@ -34,7 +34,7 @@ def compare_scores(a: Path, b: Path, *, draws: int, seed: int) -> Differences:
         raise UsageError(
             f"Two runs are compared on tasks that both have; {a} has {_told(first)} and {b} has {_told(second)}: "
             "evaluate both on the same.",
-            code="no_common_task",
+            code="not_comparable",
         )
     draws = draws_for(len(pairs), draws)
     rows = [_row(one, other, draws=draws, seed=seed) for one, other in pairs]
@@ -54,7 +54,7 @@ def read_scores(folder: Path) -> tuple[list[str], dict[tuple[str, str], Score | 
         raise InputError(
             f"{path}: scores are paired item by item, and this file has them; it is not there or not whole "
             f"({type(error).__name__}): evaluate again (classification has no items).",
-            code="no_items",
+            code="not_comparable",
         ) from error
     cells = {name: np.array(values, dtype=object) for name, values in table.items()}
     found: dict[tuple[str, str], Score | ItemScore] = {}
@@ -118,7 +118,7 @@ def _row(a: Score | ItemScore, b: Score | ItemScore, *, draws: int, seed: int) -
         found = compare_items(b, a, draws=draws, seed=seed)
     else:
         raise UsageError(
-            f"Two scores of one kind are compared, got two of {a.task}: evaluate both alike.", code="unlike_scores"
+            f"Two scores of one kind are compared, got two of {a.task}: evaluate both alike.", code="not_comparable"
         )
     sides = _values(a, b)
     return {

@@ -68,7 +68,7 @@ def compare_words(a: Any, b: Any, *, layers: str | None, draws: int, seed: int) 
         raise InputError(
             f"{names[0]} and {names[1]}: at least {FEWEST} words must be followed in both to be paired, {len(shared)} "
             "are: measure both on the same text, with the same --units.",
-            code="too_few_words",
+            code="too_few",
         )
     places = [_places(run.words, shared) for run in (first, second)]
     wanted = [(measure, part) for measure in WORD_MEASURES for part in ("value", "adjusted")]
@@ -183,7 +183,7 @@ def match_layers(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, str]]:
             raise UsageError(
                 f"The layers {', '.join(a)} and {', '.join(b)} cannot be matched by name or depth: say which go "
                 "together, --layers A:B,A:B.",
-                code="unlike_layers",
+                code="not_comparable",
                 parameter="layers",
             )
         return table
@@ -206,7 +206,7 @@ def layer_pairs(text: str, a: Sequence[str], b: Sequence[str]) -> list[tuple[str
             if layer not in known:
                 raise UsageError(
                     f"--layers must name layers of the runs ({', '.join(known)}), got {layer!r}.",
-                    code="no_such_layer",
+                    code="unknown_choice",
                     parameter="layers",
                 )
         pairs.append(pair)

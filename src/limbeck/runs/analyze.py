@@ -184,15 +184,15 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
         if vectors is not None and (models or corpus is not None or self.frequency.count_in is not None):
             raise UsageError(
                 "--vectors replaces --model, --corpus and --count-in: give one or the other.",
-                code="two_sources",
+                code="exclusive",
                 parameter="vectors",
             )
         if vectors is None and not models:
-            raise UsageError("--model is needed.", code="no_source", parameter="model")
+            raise UsageError("--model is needed.", code="required", parameter="model")
         if self.what == "structure" and not self.data.data:
             raise UsageError(
                 "analyze structure needs sentences: give a treebank (CoNLL-U) or pairs (.tsv) to --data.",
-                code="no_data",
+                code="required",
                 parameter="data",
             )
         if self.what == "tense" and self.encoder.units not in (None, "words"):
@@ -386,7 +386,7 @@ def are_pairs(paths: Iterable[Any]) -> bool:
     if len(kinds) > 1:
         raise UsageError(
             "--data must be a treebank or pairs of sentences (.tsv); got both: name one of them.",
-            code="two_kinds",
+            code="ambiguous",
             parameter="data",
         )
     return kinds == {True}

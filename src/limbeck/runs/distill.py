@@ -239,7 +239,7 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
         model, corpus, vectors = self.models.model, self.text.corpus, self.vectors.vectors
         if model is None and vectors is None:
             raise UsageError(
-                "--model is needed, with --corpus or --words; or --vectors.", code="no_source", parameter="model"
+                "--model is needed, with --corpus or --words; or --vectors.", code="required", parameter="model"
             )
         refuse_two_sources(vectors, model, corpus)
         if vectors is not None and self.distilling.preset is not None:
@@ -263,7 +263,7 @@ torchrun --nproc-per-node 4 -m limbeck distill --model roberta-base --corpus tex
         raise UsageError(
             f"one method and one layer give one vector a word; these give {', '.join(names)}: choose one, or give a "
             "list of methods for a result with all of them.",
-            code="several_vectors",
+            code="ambiguous",
             parameter="method",
         )
 

@@ -265,7 +265,7 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
         if len(found) != 1 or found[0][1].kind != "sts":
             raise UsageError(
                 f"--tune-on must name one task of texts, got {self.tuning.tune_on!r}: sts-b-dev, say.",
-                code="no_texts",
+                code="required",
                 parameter="tune_on",
             )
         pairs: Pairs = found[0][1].read()
@@ -304,7 +304,7 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
             raise UsageError(
                 "Analogies are searched in a table of word vectors, a model has none: give vector files (limbeck "
                 "distill makes them), or omit the analogies.",
-                code="needs_table",
+                code="unsupported",
                 parameter="tasks",
             )
         _, _ = self.development, self.unfitted
@@ -315,7 +315,7 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
         if self.words.oov == "fallback" and self.lookup.fallback is None:
             raise UsageError(
                 "--oov=fallback needs a file of vectors for words that have none: add --fallback.",
-                code="needs_fallback",
+                code="required",
                 parameter="oov",
             )
         if self.lookup.fallback is not None and self.words.oov != "fallback":
@@ -323,13 +323,13 @@ limbeck evaluate GoogleNews.bin --tasks analogy,categorization --data data --pre
         for name in (self.words.given() | self.lookup.given()) if self.presets.preset else ():
             raise UsageError(
                 f"--preset={self.presets.preset} says what --{name} would, got both: omit one of them.",
-                code="two_policies",
+                code="exclusive",
                 parameter=name,
             )
         for name in self.weighting.given() if self.tuning.tune else ():
             raise UsageError(
                 f"--{name} does not go with --tune, which tunes plain means: omit one.",
-                code="untuned",
+                code="exclusive",
                 parameter=name,
             )
 

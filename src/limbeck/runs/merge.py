@@ -103,7 +103,7 @@ limbeck merge vectors/1 vectors/2 --out vectors/whole
     def check_complete(self, folder: RunFolder) -> None:
         raise InputError(
             f"{folder.target}: it is complete already: --existing=replace, or another --out.",
-            code="complete",
+            code="exists",
             parameter="existing",
         )
 

@@ -51,7 +51,7 @@ class Crew:
             if self._failures == self._most:
                 raise LimbeckError(
                     f"a worker of Ray must start; {self._most} ended before they could work, the last so: "
-                    f"{why(error)}: look for what ends them (memory?), or use --engine local.",
+                    f"{why(error)}: look for what ends them (memory?), or use --engine=local.",
                     code="worker_lost",
                     parameter="engine",
                 ) from error
@@ -160,7 +160,7 @@ class _Calls:
                 if not left:
                     raise LimbeckError(
                         f"the workers of Ray must be there for planning; {TRIES} were lost with the same piece of "
-                        f"the text ({why(error)}): look for what ends them (memory?), or use --engine local.",
+                        f"the text ({why(error)}): look for what ends them (memory?), or use --engine=local.",
                         code="worker_lost",
                         parameter="engine",
                     ) from error

@@ -76,7 +76,7 @@ def run_on_ray(work: Work, bar: Progress, workers: RayWorkers, *, every: float) 
     """The accumulators filled with all shards by workers of Ray; see `limbeck.stream.local.run_local`."""
     if work.source.encoder is not None and work.source.encoder.carries_state:
         raise UsageError(
-            "--engine=ray divides the text, and this model carries its state through it: --engine local.",
+            "--engine=ray divides the text, and this model carries its state through it: --engine=local.",
             code="unsupported",
             parameter="engine",
         )
@@ -227,7 +227,7 @@ class Driver:
         if not self.waiting.give_back(block.part):
             raise LimbeckError(
                 f"a worker of Ray must do its shards; {TRIES} were lost with {shards}, the last {what}: look for what "
-                "ends them (memory?), or use --engine local.",
+                "ends them (memory?), or use --engine=local.",
                 code="worker_lost",
                 parameter="engine",
             )
@@ -322,7 +322,7 @@ class Driver:
         if self.failures[merge.both] == TRIES:
             raise LimbeckError(
                 f"a worker of Ray must merge what is done; {TRIES} were lost with {told(merge.both)}, the last so: "
-                f"{why(error)}: look for what ends them (memory?), or use --engine local.",
+                f"{why(error)}: look for what ends them (memory?), or use --engine=local.",
                 code="worker_lost",
                 parameter="engine",
             )

@@ -228,7 +228,7 @@ def _check_same(address: str | None) -> None:
 def _not_there(address: str | None, error: Exception) -> str:
     said = str(error).split("\n", 1)[0]
     if address is None:
-        return f"Ray could not be started on this machine ({said}): try again, or use --engine local."
+        return f"Ray could not be started on this machine ({said}): try again, or use --engine=local."
     # a cluster asks for its token unless it was told not to, and who names its address must say that there is one
     token = "" if "RAY_AUTH_MODE" in os.environ else ", or where it asks for a token set RAY_AUTH_MODE=token"
     return f"Ray could not be reached at {address} ({said}): check --address{token} (docs/scale.md)."
@@ -274,7 +274,7 @@ def put(thing: Any) -> Any:
         said = str(error).split("\n", 1)[0]
         raise UsageError(
             f"--engine=ray sends the model to its workers, and this one cannot be sent ({said}): leave out of your "
-            "encoder what does not pickle (open files, locks, connections), or use --engine local.",
+            "encoder what does not pickle (open files, locks, connections), or use --engine=local.",
             code="unsupported",
             parameter="engine",
         ) from error

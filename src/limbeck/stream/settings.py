@@ -51,7 +51,7 @@ class EngineSettings(WorkersSettings):
         for name in ("address", "gpus_per_worker"):
             if getattr(self, name) is not None and self.engine == "local":
                 flag = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{flag} applies only with --engine=ray.", code="needs_engine", parameter=name)
+                raise UsageError(f"{flag} applies only with --engine=ray.", code="no_effect", parameter=name)
         if self.engine == "ray" and self.workers == 0:
             raise UsageError(
                 "--workers must be at least 1 with --engine=ray; omit it for as many as fit.",

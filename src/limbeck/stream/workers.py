@@ -221,7 +221,7 @@ class Workers:
 def _gone() -> LimbeckError:
     return LimbeckError(
         "the processes that prepare the text ended unexpectedly (out of memory?): lower --workers.",
-        code="process_ended",
+        code="worker_lost",
         parameter="workers",
     )
 

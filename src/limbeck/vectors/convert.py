@@ -101,7 +101,7 @@ def _convert(settings: ConvertSettings, tell: Callable[[str], None]) -> Converte
     if settings.blanks == "keep" and format == "word2vec-binary":
         raise UsageError(
             "word2vec's binary format cannot keep blanks in words: choose underscore or drop.",
-            code="blanks_kept",
+            code="unsupported",
             parameter="blanks",
         )
     tell(f"reading {source}")
@@ -140,7 +140,7 @@ def check_target(source: Path, target: Path, format: str, existing: str) -> None
         return
     if source.exists() and os.path.samefile(source, target):
         told = f"{target}: what is written must be another file than what is read: name another."
-        raise UsageError(told, code="same_file", parameter="target")
+        raise UsageError(told, code="in_the_way", parameter="target")
     if target.is_dir() and not any(target.iterdir()) and format in formats.FOLDERS:
         return
     if existing == "fail":
@@ -149,7 +149,7 @@ def check_target(source: Path, target: Path, format: str, existing: str) -> None
     vectors = bool(folders.model2vec_files(target) or spacy_folders.is_spacy(target)) if target.is_dir() else False
     if target.is_dir() != (format in formats.FOLDERS) or (target.is_dir() and not vectors):
         told = f"{target}: only a {what_is(format)} of vectors can be replaced by one: give another name."
-        raise InputError(told, code="not_replaceable", parameter="target")
+        raise InputError(told, code="in_the_way", parameter="target")
 
 
 def what_is(format: str) -> str:

@@ -104,7 +104,7 @@ def test_a_process_that_is_gone_is_told_and_the_run_may_go_on(monkeypatch: pytes
     monkeypatch.setattr(torch.distributed, "all_reduce", gone)
     group = Group()
     group.size = 2
-    with raises(LimbeckError, code="process_ended") as raised:
+    with raises(LimbeckError, code="worker_lost") as raised:
         group.sum(torch.zeros(1))
     assert isinstance(raised.value.__cause__, OSError)
 

@@ -334,7 +334,7 @@ def test_no_room_is_told_before_anything_is_read(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage(10, 10, 100))
     read: list[int] = []
     source = source_of(encoder=OwnEncoder(watch=read.append))
-    with raises(LimbeckError, code="no_room", parameter="epochs", says="100"):
+    with raises(LimbeckError, code="no_space", parameter="epochs", says="100"):
         train(source, index_of(source), X2.with_changes(epochs=2), RunContext(checkpoint=tmp_path))
     assert not read
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models
+from refusals import refused
 
 import limbeck as lb
 from limbeck.cli import main
@@ -94,14 +95,12 @@ def test_it_can_be_fine_tuned_again_and_a_finished_run_stays(
     assert about["parent"]["model_fingerprint"] == first["model_fingerprint"]
     assert not (again / "attention.csv").exists()
     capsys.readouterr()
-    assert main([*arguments, "--model", str(model), "--out", str(made)]) == 1
-    assert "already holds a run" in capsys.readouterr().err
+    assert refused(*arguments, "--model", model, "--out", made, capsys=capsys) == (1, "exists", "existing")
     resumed = ["finetune", "--task", "sst2", "--data", str(data), "--model", str(model), "--out", str(made)]
     resumed += ["--steps", "160", "--evaluate-every", "40", "--learning-rate", "0.01", "--existing", "resume"]
     assert main([*resumed, "--batch", "8"]) == 0
     assert "complete already" in capsys.readouterr().out
-    assert main([*resumed, "--batch", "9"]) == 1
-    assert "another command, model, data or settings" in capsys.readouterr().err
+    assert refused(*resumed, "--batch", "9", capsys=capsys) == (1, "other_run", "out")
     assert json.loads((made / "run.json").read_text(encoding="utf-8")) == first
 
 
@@ -185,8 +184,7 @@ def test_what_is_needed(model: Path, data: Path, tmp_path: Path, capsys):
     options = {"--model": str(model), "--task": "sst2", "--data": str(data), "--out": str(tmp_path / "out")}
     for name in options:
         others = [part for pair in options.items() if pair[0] != name for part in pair]
-        assert main(["finetune", *others]) == 2
-        assert f"{name} is required" in capsys.readouterr().err
+        assert refused("finetune", *others, capsys=capsys) == (2, "required", name.removeprefix("--"))
     with pytest.raises(UsageError) as caught:
         lb.finetune(model, "sst2")
     assert (caught.value.code, caught.value.parameter) == ("required", "data")

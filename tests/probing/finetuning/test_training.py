@@ -263,7 +263,7 @@ def test_settings_that_cannot_be(settings, code):
 
 
 def test_models_that_cannot_be():
-    with raises(UsageError, code="unsupported_model", parameter="model"):
+    with raises(UsageError, code="unsupported", parameter="model"):
         finetune_model(made_tasks.parts("t5"), made_tasks.classes(8))
     with raises(UsageError, code="unsupported", parameter="model"):
         finetune_model("mini-elmo", made_tasks.classes(8))

@@ -74,7 +74,7 @@ limbeck plan --to week.toml repair --model gpt2 --corpus text.txt --method white
                     raise UsageError(
                         f"{to}: one pass has one model and one text; {key} is {there} there and {here} here: use "
                         "another file (--to).",
-                        code="other_pass",
+                        code="not_shared",
                         parameter=key,
                     )
             text = known.text.rstrip("\n") + "\n"

@@ -91,7 +91,7 @@ def check_room(folder: Path, needed: int) -> None:
         raise LimbeckError(
             f"{folder}: contexts for later epochs take about {size(needed)} on disk, {size(free)} are free: "
             "ask for one epoch, or choose another --out.",
-            code="no_room",
+            code="no_space",
             parameter="epochs",
         )
 

@@ -154,5 +154,5 @@ def _told() -> Iterator[None]:
         raise LimbeckError(
             "another of the processes that train together has stopped; where it says why, mend that, then: the same "
             "command with --existing=resume.",
-            code="process_ended",
+            code="worker_lost",
         ) from lost

@@ -78,7 +78,7 @@ def classify(
     if len(rates) > 1:
         raise UsageError(
             "--learning-rate must be one number for a network on one vector a text: give one.",
-            code="several_rates",
+            code="ambiguous",
             parameter="learning_rate",
         )
     first = f"first-{settings.length}"

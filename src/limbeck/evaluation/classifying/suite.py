@@ -150,7 +150,7 @@ def takes_words(task: ClassifyTask, target: Any, settings: EvaluationSettings) -
         what = f"{target.name} is a model" if not is_table(target) else f"{task.name} has {task.kind}s"
         raise UsageError(
             f"A convolution reads single texts of vector files, {what}: omit --classifier.",
-            code="no_convolution",
+            code="unsupported",
             parameter="classifier",
         )
     return able and asked != "mlp" and (asked == "cnn" or settings.features is None)

@@ -101,7 +101,7 @@ def finetune_model(
     if getattr(parts.model.config, "is_encoder_decoder", False):
         raise UsageError(
             f"{parts.name} is an encoder-decoder, of which limbeck fine-tunes none: give another model.",
-            code="unsupported_model",
+            code="unsupported",
             parameter="model",
         )
     encoder = HuggingFaceEncoder(parts.model, parts.tokenizer, name=parts.name, device=device)

@@ -41,7 +41,7 @@ def write_report(settings: ReportSettings) -> Path:
     path = settings.out
     if path.is_dir():
         raise LimbeckError(
-            f"{path}: a page is a file, this is a folder: --out {path / NAME}.", code="is_folder", parameter="out"
+            f"{path}: a page is a file, this is a folder: --out {path / NAME}.", code="in_the_way", parameter="out"
         )
     check_file(path)
     with told_as_damage(", ".join(map(str, settings.runs)), "runs", "make the run again"):

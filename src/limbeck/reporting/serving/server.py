@@ -38,7 +38,7 @@ def serve(folder: str | Path, *, port: int = 0, ready: Callable[[str], None] | N
     except OSError as error:
         told = error.strerror or str(error)
         raise LimbeckError(
-            f"Port {port} must be free; {told}: choose another --port, 0 for any.", code="in_use", parameter="port"
+            f"Port {port} must be free; {told}: choose another --port, 0 for any.", code="busy", parameter="port"
         ) from error
     with server:
         if ready is not None:

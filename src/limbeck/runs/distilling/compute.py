@@ -13,7 +13,7 @@ from limbeck.distillation.methods import METHODS, in_order, own_settings, start_
 from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import read_word_list
 from limbeck.distillation.x2static.settings import Training
-from limbeck.errors import UsageError, choose
+from limbeck.errors import UsageError, choose, parameter_of
 from limbeck.runs.distilling.needs import needs
 from limbeck.runs.distilling.subject import Subject
 from limbeck.runs.distilling.work import Distillation
@@ -58,13 +58,13 @@ def open_subject(
         raise UsageError(
             f"--corpus is needed: {', '.join(reading)} {'makes' if len(reading) == 1 else 'make'} vectors of a text; "
             f"{', '.join(others[:-1])} and {others[-1]} do not.",
-            code="no_source",
+            code="required",
             parameter="corpus",
         )
     if only is None:
         raise UsageError(
             "--corpus or --words is needed, to know which words are to have vectors.",
-            code="no_source",
+            code="required",
             parameter="words",
         )
     if settings.weighting == "sif":
@@ -88,12 +88,14 @@ def words_in(words: Any, option: str) -> Iterable[str]:
     """The words of a list or of a file; whatever else a user gives is refused."""
     if isinstance(words, str | Path):
         return read_word_list(words)
-    told = {"code": "wrong_type", "parameter": option.removeprefix("--").replace("-", "_")}
+    parameter = parameter_of(option)
     if isinstance(words, bytes) or not isinstance(words, Iterable):
-        raise UsageError(f"{option} must be a list of words, or a file of them; got {words!r:.60}.", **told)
+        told = f"{option} must be a list of words, or a file of them; got {words!r:.60}."
+        raise UsageError(told, code="wrong_type", parameter=parameter)
     found = list(words)
     if wrong := [word for word in found if not isinstance(word, str)]:
-        raise UsageError(f"{option} must be a list of words, got {wrong[0]!r:.60} in it.", **told)
+        told = f"{option} must be a list of words, got {wrong[0]!r:.60} in it."
+        raise UsageError(told, code="wrong_type", parameter=parameter)
     return found
 
 
@@ -232,7 +234,7 @@ def find_tasks(tasks: Sequence[str], data: Path | None) -> list[tuple[Any, Any]]
     if not tasks:
         return []
     if data is None:
-        raise UsageError("--tasks need --data, the folder of their files.", code="no_data", parameter="data")
+        raise UsageError("--tasks need --data, the folder of their files.", code="required", parameter="data")
     from limbeck.evaluation import suites
 
     return suites.find_tasks(data.expanduser(), list(tasks))

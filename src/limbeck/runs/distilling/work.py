@@ -31,7 +31,7 @@ from limbeck.distillation.rows import Known, Rows
 from limbeck.distillation.settings import DistillSettings
 from limbeck.distillation.wordlist import WordList, unread
 from limbeck.encoders.protocol import Encoder
-from limbeck.errors import LimbeckError, UsageError
+from limbeck.errors import Advice, LimbeckError, UsageError
 from limbeck.runs.distilling.completing import Completing
 from limbeck.runs.distilling.subject import Subject, describe, templates_warning
 from limbeck.runs.distilling.together import call_others
@@ -68,7 +68,7 @@ class Distillation:
         self.completing = Completing(self)
         self.notes = list(subject.notes)
         if told := templates_warning(subject, settings):
-            warnings.warn(told, stacklevel=2)
+            warnings.warn(Advice(told), stacklevel=2)
             self.notes.append(told)
 
     def plan_words(self, surveyed: Plan | None = None) -> Plan | None:

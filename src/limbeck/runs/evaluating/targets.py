@@ -39,7 +39,7 @@ def check_target(thing: Any) -> None:
             raise UsageError(
                 f"A target is a model, a file of word vectors, StaticVectors or an Encoder; got "
                 f"{type(thing).__name__}: give one of these.",
-                code="no_target",
+                code="required",
                 parameter="targets",
             )
         return
@@ -49,7 +49,7 @@ def check_target(thing: Any) -> None:
     refuse_misspelt(text, parameter="targets")
     endings = [*filter(None, BY_SUFFIX), *COMPRESSED, ".gguf"]
     if path.suffix in endings or text.startswith(("/", ".", "~")) or text.endswith("/") or text.count("/") > 1:
-        raise InputError(NOTHING_THERE.format(text), code="nothing_there", parameter="targets")
+        raise InputError(NOTHING_THERE.format(text), code="not_found", parameter="targets")
 
 
 def names_of(targets: Sequence[Any]) -> list[str]:
@@ -118,4 +118,4 @@ def load_model(thing: Any, run: EvaluateRun) -> Any:
         unknown = "couldn't connect" in str(error) or "is not a local folder" in str(error)
         if not unknown or not isinstance(thing, str | Path) or is_miniature(thing) or Path(thing).expanduser().exists():
             raise
-        raise InputError(NOTHING_THERE.format(thing), code="nothing_there", parameter="targets") from error
+        raise InputError(NOTHING_THERE.format(thing), code="not_found", parameter="targets") from error

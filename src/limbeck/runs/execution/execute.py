@@ -105,7 +105,7 @@ def write(result: RunResult, folder: Path, *, figures: bool) -> None:
     except OSError as error:
         raise LimbeckError(
             f"{folder}: could not be written ({error.strerror or error}): free space or choose another place.",
-            code="not_written",
+            code="not_writable",
             parameter="out",
         ) from error
 

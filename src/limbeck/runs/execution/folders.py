@@ -174,7 +174,7 @@ def room_in(folder: Path) -> Iterator[None]:
             raise
         raise LimbeckError(
             f"{folder}: could not be written ({error.strerror}): free space or choose another place.",
-            code="not_written",
+            code="not_writable",
             parameter="out",
         ) from error
 
@@ -293,7 +293,7 @@ def refuse_moved(place: Path) -> None:
         raise LimbeckError(
             f"{place}: an unfinished run was moved here: rename it to {unfinished_of(place).name} to resume it, or "
             "choose another --out.",
-            code="unfinished_moved",
+            code="unfinished",
             parameter="out",
         )
 

@@ -35,7 +35,7 @@ def load(path: str | Path) -> StaticVectors | OccurrenceVectors | RunResult:
         return OccurrenceVectors.load(folder)
     if (folder / "findings.json").is_file():  # papers stand above runs, which know nothing of them
         raise InputError(
-            f"{folder}: findings of a paper are loaded by ReproduceResult.load.", code="no_result", parameter="path"
+            f"{folder}: findings of a paper are loaded by ReproduceResult.load.", code="other_kind", parameter="path"
         )
     if not (folder / "run.json").is_file():
         return StaticVectors.load(path)
@@ -44,7 +44,7 @@ def load(path: str | Path) -> StaticVectors | OccurrenceVectors | RunResult:
     if command not in run_classes():
         raise InputError(
             f"{folder}: a run of limbeck {command} gives no result to load; look at it with `limbeck report`.",
-            code="no_result",
+            code="other_kind",
             parameter="path",
         )
     result = run_classes()[command].result.load(folder)

@@ -88,7 +88,7 @@ def need_source(model: Any, corpus: Any, vectors: Any = None, *, instead: str = 
     if vectors is None and (model is None or corpus is None):
         raise UsageError(
             f"--model and --corpus are needed{instead}.",
-            code="no_source",
+            code="required",
             parameter="corpus" if model is not None else "model",
         )
     refuse_two_sources(vectors, model, corpus)
@@ -98,7 +98,7 @@ def refuse_two_sources(vectors: Any, model: Any, corpus: Any) -> None:
     """Refuse cached vectors beside what they stand in the place of."""
     if vectors is not None and (model is not None or corpus is not None):
         raise UsageError(
-            "--vectors replaces --model and --corpus: give one or the other.", code="two_sources", parameter="vectors"
+            "--vectors replaces --model and --corpus: give one or the other.", code="exclusive", parameter="vectors"
         )
 
 

@@ -16,7 +16,7 @@ from limbeck.encoders.loading import LOADABLE, kind_of, loaded_encoder
 from limbeck.encoders.miniatures import is_miniature
 from limbeck.encoders.preparer import UNITS
 from limbeck.encoders.protocol import Encoder, EncoderLike, as_encoder
-from limbeck.errors import InputError, UsageError, choose
+from limbeck.errors import Advice, InputError, UsageError, choose
 from limbeck.remote import Place, as_url, brought
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
@@ -66,7 +66,7 @@ def open_source(
         if model is not None or corpus is not None:
             raise UsageError(
                 "--vectors stand in the place of --model and --corpus: give one or the other.",
-                code="two_sources",
+                code="exclusive",
                 parameter="vectors",
             )
         device = options.pop("device", "auto")
@@ -87,7 +87,7 @@ def open_source(
     if model is None or corpus is None:
         raise UsageError(
             "a model and a corpus are needed (--model, --corpus), or kept vectors (--vectors).",
-            code="no_source",
+            code="required",
             parameter="model",
         )
     corpus_options = {name: options.pop(name) for name in CORPUS_OPTIONS if name in options}
@@ -143,7 +143,7 @@ def open_corpus(corpus: Any, **options: Any) -> Corpus:
     else:
         found = Corpus(corpus, **options)
     if found.language_warning:
-        warnings.warn(found.language_warning, stacklevel=2)
+        warnings.warn(Advice(found.language_warning), stacklevel=2)
     return found
 
 

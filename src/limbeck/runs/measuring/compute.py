@@ -90,7 +90,7 @@ def check_enough(index: Plan, settings: MeasureSettings, source: Source | None =
         raise LimbeckError(
             f"at least one word must occur in {settings.min_contexts} different texts; of {index.types:,} words in "
             f"{index.texts:,} texts none does: lower --min-contexts or give more text.",
-            code="too_few_contexts",
+            code="too_few",
             parameter="min_contexts",
         )
 
@@ -102,7 +102,7 @@ def check_any(passed: Passed, remedy: str, division: Division | None = None) -> 
             raise LimbeckError(
                 f"--part {division.part}: at least one text must not repeat an earlier one, all of this part do: merge "
                 "the other parts without it, which gives the same numbers, or divide the text into fewer.",
-                code="only_duplicates",
+                code="too_few",
                 parameter="part",
             )
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in passed.dropped.items() if number)

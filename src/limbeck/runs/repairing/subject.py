@@ -60,7 +60,7 @@ def open_subject(
     if layers != TABLE:
         raise UsageError(
             "--corpus is needed; without one, --layers=table repairs a model's embedding table by itself.",
-            code="no_source",
+            code="required",
             parameter="corpus",
         )
     device = options.pop("device", "auto")
