@@ -214,7 +214,7 @@ def by_hand(**changes):
     fields = {
         "task": "t", "encoder": "e", "metric": "accuracy", "reported": "dev", "settings": ("baseline",),
         "seeds": (0, 1), "trained": 9, "held": 1, "available": 20, "majority": 0.5, "dropped": {}, "notes": (),
-        "how": {}, "gold": np.array([0, 1, 1, 0]), "predictions": predictions.astype(np.int16),
+        "used": {}, "gold": np.array([0, 1, 1, 0]), "predictions": predictions.astype(np.int16),
         "held_out": np.array([[[0.1, 0.4, 0.9], [0.7, 0.7, 0.2]]]), "losses": np.zeros((1, 2, 3)), "draws": 50,
     }  # fmt: skip
     return Classified(**{**fields, **changes})
@@ -281,7 +281,7 @@ def test_a_fitted_repair_is_applied_as_it_is():
     chain = make_pipeline(Center(), AllButTheTop(1))
     result = run(repairs={"baseline": None, "far": far, "chain": chain}, epochs=1)
     assert result.losses[1].min() > result.losses[0].max()  # seven from everything is a hard beginning
-    assert result.how["chain"] == "Center()+AllButTheTop(1)"
+    assert result.used["chain"] == "Center()+AllButTheTop(1)"
     assert far.mean_.tolist() == [7.0] * 8
 
 
@@ -364,8 +364,8 @@ def test_few_rows_have_few_clusters():
     """Without repairs that are asked for, the paper's are fitted on the tokens trained on, and sized by them."""
     result = classify(made_set(12), ENCODER, settings=EvaluationSettings(starts=1, epochs=1, draws=10))
     assert result.trained == 11, "of 55 words, in 8 dimensions: a component, and 55 // 4 clusters"
-    assert result.how["global"] == "AllButTheTop(1)"
-    assert result.how["cluster"].startswith("ClusterRemoval(13,1,")
+    assert result.used["global"] == "AllButTheTop(1)"
+    assert result.used["cluster"].startswith("ClusterRemoval(13,1,")
 
 
 def test_comparisons_of_more_draws():

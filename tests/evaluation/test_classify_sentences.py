@@ -332,7 +332,7 @@ def test_means_over_tasks_are_made_run_by_run(tmp_path):
             "held": 1,
         }
         result = Classified(
-            task=task, encoder="e", metric="accuracy", available=1, majority=0.5, dropped={}, notes=(), how={},
+            task=task, encoder="e", metric="accuracy", available=1, majority=0.5, dropped={}, notes=(), used={},
             gold=gold, predictions=predicted, held_out=flat, losses=flat, **told,
         )  # fmt: skip
         return ClassifyScore(result, "baseline", "e")

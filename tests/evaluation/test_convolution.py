@@ -133,7 +133,7 @@ def test_vectors_that_are_trained_too():
     assert (frozen.predictions == frozen.predictions[..., :1]).all()  # texts that are alike get one class
     assert np.array_equal(tuned.predictions[0, 0, -1], labels[200:])
     assert np.array_equal(alike.matrix, np.ones((52, 4)))
-    assert tuned.how["embeddings"] == "tuned"
+    assert tuned.used["embeddings"] == "tuned"
 
 
 def test_repairs_are_those_of_the_table():

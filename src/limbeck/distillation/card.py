@@ -130,12 +130,12 @@ def facts(made: DistilledVectors) -> dict[str, str]:
     """Teacher, text and words, by name."""
     about = made.record
     teacher, counts, settings = (about.get(name) or {} for name in ("teacher", "counts", "settings"))
-    how, text = teacher.get("settings") or {}, about.get("text")
+    encoding, text = teacher.get("settings") or {}, about.get("text")
     found = {
         "teacher": str(teacher.get("name")),
         "its fingerprint": str(teacher.get("fingerprint")),
         "layer": made.layer,
-        "pieces to words": str(how.get("pooling") or ""),
+        "pieces to words": str(encoding.get("pooling") or ""),
     }
     if about.get("untaught"):
         found = {}

@@ -79,8 +79,8 @@ def load_encoder(
     if isinstance(source, str | Path):
         parts = load_parts(source, revision=revision, trust_remote_code=trust_remote_code, stack=stack)
         return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, **settings)
-    how = {"name": name, "revision": revision, "trust_remote_code": trust_remote_code}
-    if (loaded := loaded_encoder(source, **how, **settings)) is None:
+    settings |= {"name": name, "revision": revision, "trust_remote_code": trust_remote_code}
+    if (loaded := loaded_encoder(source, **settings)) is None:
         raise UsageError(
             f"a model is a name, a folder or (model, tokenizer) of transformers; got {kind_of(source)}.",
             code="wrong_type",

@@ -204,8 +204,8 @@ limbeck measure --model models/sst2 --corpus sample --out runs/sst2
             self.data = read_task(task.task, task.data, column=task.column, seed=self.training.seed)
         else:
             self.data = task.task
-        how = {name: value for name, value in self.loading.given().items() if name != "device"}
-        self.parts = model if isinstance(model, Parts) else load_parts(model, **how)
+        loading = {name: value for name, value in self.loading.given().items() if name != "device"}
+        self.parts = model if isinstance(model, Parts) else load_parts(model, **loading)
 
     def estimate(self, context: RunContext, opened: float) -> Iterator[str]:
         some = self.data.limited(most=self.training.max_train, most_dev=self.training.max_dev, seed=self.training.seed)
@@ -239,7 +239,7 @@ limbeck measure --model models/sst2 --corpus sample --out runs/sst2
             "task": data.name,
             "parent": {"name": found.parts.name, "model": source, "model_fingerprint": found.parent},
             "model_fingerprint": found.fingerprint,
-            "settings": dict(found.how),
+            "settings": dict(found.used),
             "classes": list(data.classes),
             "examples": {name: len(part) for name, part in data.parts.items()},
             "files": dict(data.files),
@@ -254,7 +254,7 @@ limbeck measure --model models/sst2 --corpus sample --out runs/sst2
         if found.attention is not None:
             tables["attention"] = found.attention.table()
         weight, bias = (part.detach().cpu().numpy() for part in (layer.weight, layer.bias))
-        head = Head(weight, bias, data.classes, found.how["vector"])
+        head = Head(weight, bias, data.classes, found.used["vector"])
         return FinetuneResult(self.record(facts, context), tables, head, found.parts)
 
     def identity(self) -> Any:

@@ -124,6 +124,6 @@ def test_a_window_costs_what_needs_context():
         )
         found = finetune_model(made_tasks.parts(), data, settings=settings)
         reached[k] = found.scores["dev"].values["accuracy"]
-        assert found.how["attention_window"] == k
+        assert found.used["attention_window"] == k
     assert reached[0] < 0.75
     assert reached[1] > 0.9

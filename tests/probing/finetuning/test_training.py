@@ -142,7 +142,7 @@ def test_what_can_be_learnt_is_learnt(family, make):
     found = finetune_model(tiny(family), data, settings=settings)
     assert found.scores["dev"].values["accuracy"] >= 0.9
     assert found.scores["test"].values["accuracy"] > found.majority["test"]
-    assert found.how["causal"] == (family == "gpt2")
+    assert found.used["causal"] == (family == "gpt2")
     assert found.parent != found.fingerprint
     assert found.attention.pooled.min() < 0.999  # it has been trained, and the parent it is compared with has not
     dev = found.curves.dev
@@ -170,7 +170,7 @@ def test_entities_are_learnt_and_the_best_step_is_that_of_their_f1():
     assert dev["step"][int(np.argmax(dev["f1"]))] == found.best_step
     assert found.scores["dev"].values["f1"] == max(dev["f1"]) > 0.9
     assert found.scores["test"].classes["class"] == ["x", "y"]
-    assert found.how["metric"] == "f1"
+    assert found.used["metric"] == "f1"
 
 
 class Stopped(Exception):

@@ -131,7 +131,7 @@ def convolve(
         majority=float(score(np.full(len(gold), most), gold, metric=data.metric)),
         dropped=found.dropped,
         notes=(*data.notes, *part_told(len(learnt), len(data.train) + len(data.dev or ()))),
-        how={
+        used={
             "classifier": "cnn", "embeddings": settings.embeddings, "filters": network.filters,
             "width": network.width, "dropout": network.dropout, "batch": network.batch,
             "learning_rates": "|".join(f"{rate:g}" for rate in rates),

@@ -64,7 +64,7 @@ class Classified(Tabular):
     majority: float
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
-    how: Mapping[str, Any]
+    used: Mapping[str, Any]
     gold: NDArray[np.int64] = field(repr=False)
     predictions: NDArray[np.int16] = field(repr=False)
     held_out: Floats = field(repr=False)
@@ -179,7 +179,7 @@ class Classified(Tabular):
     def _rate(self, place: int, run: int) -> float | None:
         """The learning rate of a run: its own, or that of all."""
         if self.learning_rates is None:
-            return self.how.get("learning_rate")
+            return self.used.get("learning_rate")
         return float(self.learning_rates[place, run])
 
     def _place(self, setting: str) -> int:
@@ -187,7 +187,7 @@ class Classified(Tabular):
 
     def table_rows(self, *, draws: int | None = None) -> list[dict[str, Any]]:
         """A row for each setting; `draws` are those of the comparisons with the first, see `compare`."""
-        how = " ".join(f"{name}={value}" for name, value in self.how.items())
+        used = " ".join(f"{name}={value}" for name, value in self.used.items())
         dropped = "; ".join(f"{reason}: {count}" for reason, count in self.dropped.items())
         rows = []
         for place, setting in enumerate(self.settings):
@@ -220,7 +220,7 @@ class Classified(Tabular):
                 "held_out": self.held,
                 "available": self.available,
                 "starts": len(self.seeds),
-                "settings": how,
+                "settings": used,
                 "dropped": dropped,
                 "note": "; ".join(self.notes),
             })  # fmt: skip

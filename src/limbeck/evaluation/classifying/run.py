@@ -142,7 +142,7 @@ def classify(
         majority=float(score(np.full(len(gold), most), gold, metric=data.metric)),
         dropped=found.dropped,
         notes=(*data.notes, *part_told(len(chosen), len(data.train))),
-        how={
+        used={
             "features": features, "layer": known,
             "units": "words" if data.kind == "word" else encoder.units if features == "mean" else first,
             "fit": "transductive" if settings.transductive else "training", "scale": scale, "hidden": network.hidden,

@@ -47,7 +47,7 @@ class Finetuned:
 
     parts                         model and tokenizer; the model is the one that was given, changed
     parent, fingerprint           of the model's weights before and after
-    how                           settings as they were used, nothing left open
+    used                          settings as they were used, nothing left open
     scores                        part -> scores of the best step
     majority                      part -> accuracy of the class most frequent in training
     left_out                      part -> words of which the tokeniser left nothing
@@ -59,7 +59,7 @@ class Finetuned:
     network: Network
     parent: str
     fingerprint: str
-    how: Mapping[str, Any]
+    used: Mapping[str, Any]
     curves: Curves
     best_step: int
     scores: Mapping[str, Scores]
@@ -131,7 +131,7 @@ def finetune_model(
         pieces=batch_tokens or _pieces_for(encoder.device),
         pad=pad if isinstance(pad, int) and pad >= 0 else 0,
     )
-    how: dict[str, Any] = {
+    used: dict[str, Any] = {
         "task": data.name,
         "epochs": round(loop.steps / loop.per_epoch, 4),
         "steps": loop.steps,
@@ -158,7 +158,7 @@ def finetune_model(
         found = score_part(data, data.parts["dev"], read["dev"].places, predicted)
         return {"loss": loss, **found.values}
 
-    checkpoint = Checkpoint(state, _identity(parent, read, loop, how)) if state is not None else None
+    checkpoint = Checkpoint(state, _identity(parent, read, loop, used)) if state is not None else None
     trained = train(
         network,
         read["train"],
@@ -187,7 +187,7 @@ def finetune_model(
         network=network,
         parent=parent,
         fingerprint=after.model_fingerprint,
-        how=how,
+        used=used,
         curves=trained.curves,
         best_step=trained.best_step,
         scores=scores,
@@ -221,9 +221,9 @@ def _loop(settings: FinetuneSettings, data: TaskData, windows: Windows, *, piece
     )
 
 
-def _identity(parent: str, read: Mapping[str, Windows], loop: Loop, how: Mapping[str, Any]) -> str:
+def _identity(parent: str, read: Mapping[str, Windows], loop: Loop, used: Mapping[str, Any]) -> str:
     """Changes with whatever changes the result: model, examples, settings."""
-    digest = hashlib.blake2b(json.dumps([parent, asdict(loop), how], sort_keys=True).encode(), digest_size=16)
+    digest = hashlib.blake2b(json.dumps([parent, asdict(loop), used], sort_keys=True).encode(), digest_size=16)
     for name in ("train", "dev"):
         for window in read[name].pieces:
             digest.update(np.asarray(window).tobytes())

@@ -145,7 +145,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _workers(run: Run[Any], **how: Any) -> Any:
+def _workers(run: Run[Any], *, prepare: Callable[[], None] | None, dry_run: bool = False) -> Any:
     device = getattr(getattr(run, "loading", None), "device", None)
     corpus = getattr(getattr(run, "text", None), "corpus", None)
-    return start_workers(run.engine, corpus=corpus, device=device, **how)
+    return start_workers(run.engine, corpus=corpus, device=device, prepare=prepare, dry_run=dry_run)
