@@ -257,6 +257,7 @@ def test_too_few_words_in_common(tmp_path: Path) -> None:
 def scored(name: str, noise: float, *, rows: range = range(200), seed: int = 0) -> Any:
     """A score on made pairs, by way of the library."""
     from limbeck.evaluation.scoring import score_of
+    from limbeck.evaluation.settings import ScoreSettings
     from limbeck.evaluation.similarities import Similarities
     from limbeck.evaluation.task import Pairs
 
@@ -268,7 +269,8 @@ def scored(name: str, noise: float, *, rows: range = range(200), seed: int = 0) 
     values[~found] = np.nan
     texts = tuple(f"t{i}" for i in range(200))
     pairs = Pairs(name="made", kind="sts", first=texts, second=texts, gold=gold, metric="spearman")
-    return score_of(pairs, Similarities(values=values, found=found, dropped={}, settings={}), name=name, draws=50)
+    similarities = Similarities(values=values, found=found, dropped={}, settings={})
+    return score_of(pairs, similarities, name=name, settings=ScoreSettings(draws=50))
 
 
 def made_evaluation(folder: Path, name: str, score: Any) -> None:
