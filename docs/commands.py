@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from limbeck.cli.program import BEHIND, COMMON, REST, TerminalSettings, command_named, command_names
+from limbeck.cli.program import (
+    ARGUMENTS,
+    BEHIND,
+    COMMON,
+    REST,
+    TerminalSettings,
+    command_named,
+    command_names,
+    heading_of,
+)
 from limbeck.runs.execution.command import Command
 from limbeck.settings import Option, options_of
 
@@ -49,8 +58,8 @@ def section(command: type[Command]) -> Iterator[str]:
     yield " ".join((command.__doc__ or "").split("\n\n")[0].split())
     if command.examples:
         yield from ("", "```sh", re.sub(r"(?m) {3,}(?=\S)", "  # ", command.examples.strip()), "```")
-    for heading in dict.fromkeys([COMMON, *(one.group for one in options if not one.common)]):
-        own = [one for one in options if (COMMON if one.common else one.group) == heading]
+    for heading in dict.fromkeys([ARGUMENTS, COMMON, *map(heading_of, options)]):
+        own = [one for one in options if heading_of(one) == heading]
         if own:
             yield from ("", f"**{heading[:1].upper()}{heading[1:]}**", "", *table(own))
 

@@ -15,7 +15,7 @@ from refusals import raises
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.corpus import Corpus
-from limbeck.errors import Code, InputError, UsageError, holds_password, without_passwords
+from limbeck.errors import Code, InputError, UsageError, choose, holds_password, without_passwords
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 
 SECRET = [
@@ -61,6 +61,15 @@ def test_what_an_error_carries_comes_from_another_process_too() -> None:
     assert type(there) is UsageError
     assert vars(there) == vars(error)
     assert (str(there), there.for_terminal()) == ("dim is too large. Lower it.", "DIM is too large. Lower it.")
+
+
+def test_of_many_names_the_nearest_comes_first() -> None:
+    names = [f"task-{number}" for number in range(30)]
+    with pytest.raises(UsageError) as caught:
+        choose("taks-7", names, what="--tasks")
+    assert (caught.value.code, caught.value.parameter) == ("unknown_choice", "tasks")
+    told = caught.value.message
+    assert told.index("did you mean 'task-7'?") < told.index("task-0, task-1")
 
 
 def test_which_have_one() -> None:

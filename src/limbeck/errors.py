@@ -87,6 +87,7 @@ Code = Literal[
 FLAG = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:=(?P<value>[\w.-]*\w))?")
 #: a scheme and what follows it; a Path keeps only one of its two slashes
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.\-]+:/\S*", re.IGNORECASE)
+FEW = 20  #: names that stand in a message before what was got
 #: after a scheme: a colon that no port follows, and an @ before the next slash; or before the first slash, and an @
 PASSWORD = re.compile(r":(?!\d+[/?#])[^/@]*@|^[^/@]*:(?!\d*(?:/|$))[^@]*@")
 
@@ -195,6 +196,8 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     near = difflib.get_close_matches(value, names, n=1)
     hint = f", did you mean {near[0]!r}?" if near else "."
     message = f"{what} must be one of {', '.join(names)}; got {value!r}{hint}"
+    if len(names) > FEW:  # who has read them all has forgotten what it was about
+        message = f"{what}: there is no {value!r}{hint} It must be one of {', '.join(names)}."
     raise UsageError(message, code="unknown_choice", parameter=parameter_of(what))
 
 

@@ -321,8 +321,17 @@ def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(words) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert re.fullmatch(r"limbeck: .*\n", said.err)
+        assert re.fullmatch(r"limbeck: .*\n", said.err if words else said.err.splitlines(keepends=True)[-1])
         assert told in said.err
+        assert words or re.search("^    measure +measure every layer", said.err, re.MULTILINE)  # what there is
+
+
+def test_help_of_a_command_by_another_way(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["help", "tea"], ["tea", "--help"]):
+        with pytest.raises(SystemExit):
+            main(words)
+    said = capsys.readouterr().out
+    assert said[: len(said) // 2] == said[len(said) // 2 :]
 
 
 def test_a_mistyped_command_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def test_two_files_beside_each_other(run: Run, data: Path, files: list[Path], tm
     wanted = compare_means(b, a, draws=int(compared["draws"][0]))
     assert float(compared["difference"][-1]) == pytest.approx(wanted.difference)
     assert float(compared["p"][-1]) == pytest.approx(wanted.p)
-    assert "ap: left out: words without a vector 1" in said
+    assert "ap: left out: 1 (words without a vector)" in said
 
 
 def test_policies(run: Run, data: Path, files: list[Path], tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_what_targets_leave_out_is_one_line_a_task(run: Run, data: Path, files: 
     assert 0 < missed[0] < missed[1]
     lines = [line for line in said.splitlines() if "left out:" in line]
     assert lines == [
-        f"rg-65: left out: a word has no vector 0 to {missed[1]}, by target",
-        "ap: left out: words without a vector 1 to 19, by target",
+        f"rg-65: left out: 0 to {missed[1]} by target (a word has no vector)",
+        "ap: left out: 1 to 19 by target (words without a vector)",
     ]
     scores = read_csv(out / "scores.csv")
     told_of = dict(zip(zip(scores["task"], scores["target"], strict=True), scores["dropped"], strict=True))

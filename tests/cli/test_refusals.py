@@ -71,6 +71,8 @@ def test_somebody_at_a_terminal_reads_one_line(tmp_path: Path) -> None:
         (["measure", *ASKED, "--repair", "runs/late"], 1, "unfinished", "repair", "runs/.late.unfinished"),
         (["measure", *ASKED, "--repair", "runs/row"], 1, "not_found", "repair", "did you mean runs/raw?"),
         (["measure", *ASKED, "--layers", "a"], 2, "malformed", "layers", "--layers must be"),
+        (["measure", "--model", "mini-bert", "text.txt"], 2, "other_kind", "model", "did you mean --corpus text.txt?"),
+        (["repair", "--model", "mini-bert", "text.txt"], 2, "unknown_argument", "", "did you mean --corpus text.txt?"),
         (["encode", *ASKED, "--layers", "0,3-"], 2, "malformed", "layers", ""),
         (["measure", "--model", "mini-bret", "--corpus", "sample"], 1, "not_found", "model", "did you mean mini-bert?"),
         (["distill", "--model", "minibert", "--corpus", "sample"], 1, "not_found", "model", "did you mean mini-bert?"),
@@ -98,6 +100,7 @@ def make_folders(here: Path) -> None:
     (here / "runs" / "raw" / "run.json").write_text('{"command": "measure"}')
     (here / "runs" / "model" / "config.json").write_text("{}")
     mark(here / "runs" / ".late.unfinished", RUN)
+    (here / "text.txt").write_text("Green tea.\n")
 
 
 EVALUATE = ("--tasks", "sts-b", "--data", ".")
@@ -111,6 +114,7 @@ EVALUATE = ("--tasks", "sts-b", "--data", ".")
         (["evaluate", "mini-gtp2", *EVALUATE], "not_found", "targets"),
         (["merge", "runs/late", "runs/raw", "--out", "m"], "unfinished", "runs"),
         (["merge", "runs/empty", "runs/raw", "--out", "m"], "no_run", "runs"),
+        (["run", "gone.toml"], "not_found", ""),
     ],
 )
 def test_folders_and_models_that_are_not_there(

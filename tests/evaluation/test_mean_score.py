@@ -91,7 +91,8 @@ def test_a_set_of_few_pairs_makes_no_mean():
     whole, undefined = means_of_five([*enough, *few], draws=50)
     assert np.isfinite(whole.value)
     assert np.isnan([undefined.value, undefined.low, undefined.high]).all()
-    (note,) = undefined.notes
+    which, note = undefined.notes
+    assert which == f"over {', '.join(FIVE)}"
     assert note == "undefined for small: fewer than 20 pairs are scored (ws-353 11, simlex-999 6, simverb-3500 1)"
     found = compare_means(whole, undefined, draws=50)
     assert np.isnan([found.difference, found.p]).all()

@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if arguments is None else arguments)
     if any(map(_is_secret, typed)):  # before anything can show or record it
         return _refused(typed)
+    if typed[:1] == ["help"]:
+        typed = [*typed[1:2], "--help"]
     own = typed[: typed.index("--")] if "--" in typed else typed
     terminal = TerminalSettings(**{name: f"--{name}" in own for name in ("quiet", "json", "debug")})
     name = typed[0] if typed else ""
@@ -46,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         build_parser().parse_args(typed)  # which ends with --help and --version
         _refuse_command(name)
     except LimbeckError as error:
+        if not typed:  # somebody who asks what there is
+            _complain(build_parser().format_help().partition("\nexamples:")[0])
         _complain(f"limbeck: {error.for_terminal()}")
         return error.exit_status
 

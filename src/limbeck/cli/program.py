@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from limbeck import __version__, papers, runs
@@ -25,6 +26,7 @@ from limbeck.settings import Option, Settings, option, options_of
 
 C = TypeVar("C", bound=Command)
 
+ARGUMENTS = "arguments"
 COMMON = "options that nearly everybody needs"
 REST = "--"  #: the flag of an option that takes what follows a `--`
 BEHIND = "..."  #: the flag of an option that takes everything from the first argument on
@@ -76,8 +78,9 @@ class Parser(argparse.ArgumentParser):
         for word in (word.removeprefix(MARK) for word in unknown):
             name = word.partition("=")[0]
             if not word.startswith("-") or NEGATIVE.fullmatch(word):
-                told = f"{self.prog} takes no other argument, got {word!r}; see `{self.prog} --help`."
-                raise UsageError(told, code="unknown_argument")
+                text = "--corpus" in self.options and Path(word).is_file()
+                hint = f"did you mean --corpus {word}?" if text else f"see `{self.prog} --help`."
+                raise UsageError(f"{self.prog} takes no other argument, got {word!r}; {hint}", code="unknown_argument")
             near = get_close_matches(name, self.options, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; see `{self.prog} --help`."
             raise UsageError(f"{self.prog} has no option {name}{hint}", code="unknown_option", parameter=name)
@@ -163,17 +166,23 @@ def parser_for(command: type[Command]) -> Parser:
 def _add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
     """Options in groups: first what nearly everybody needs, then by the headings of their settings classes."""
     listed = [one for one in options if one.flag not in (REST, BEHIND)]
-    headings = dict.fromkeys([COMMON, *(one.group for one in listed if not one.common)])
+    headings = dict.fromkeys([ARGUMENTS, COMMON, *map(heading_of, listed)])
     for heading in headings:
-        own = [one for one in listed if (COMMON if one.common else one.group) == heading]
+        own = [one for one in listed if heading_of(one) == heading]
         if own:
             group = parser.add_argument_group(heading)
             for one in own:
                 _add(group, one)
 
 
+def heading_of(one: Option) -> str:
+    """What an option is listed under."""
+    return ARGUMENTS if one.positional else COMMON if one.common else one.group
+
+
 def _add(group: argparse._ActionsContainer, one: Option) -> None:
-    common: dict[str, Any] = {"default": argparse.SUPPRESS, "help": one.help.replace("%", "%%")}
+    told = f"{one.help} (required)" if one.required else one.help
+    common: dict[str, Any] = {"default": argparse.SUPPRESS, "help": told.replace("%", "%%")}
     if one.type is bool:
         group.add_argument(one.flag, dest=one.name, action="store_const", const=not one.default, **common)
         return
@@ -203,10 +212,11 @@ def read_command(command: type[C], words: Sequence[str]) -> tuple[C, TerminalSet
 def made(command: type[C], given: Mapping[str, Any]) -> C:
     """A command out of values by name, as a command line or a pipeline file gives them."""
     kind = command.kind_for(given)
+    settings = {field: one.of(given) for field, one in kind.settings().items()}  # a wrong one is told before none
     for one in kind.all_options():
         if one.required and given.get(one.name) is None:
             one.refuse("is required", code="required")
-    return kind(**{field: settings.of(given) for field, settings in kind.settings().items()})
+    return kind(**settings)
 
 
 # commands

@@ -78,6 +78,7 @@ def mean_score(scores: Iterable[Score], *, name: str = FIVE_NAME, draws: int = D
         total=total,
         coverage=sum(score.coverage * score.total for score in scores) / total if total else float("nan"),
         scores=scores,
+        notes=(f"over {', '.join(score.task for score in scores)}",),
     )
 
 

@@ -279,16 +279,21 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
 
         fit, seed = self.fit, self.measures.seed
         counts = fit.counts(context)
+        context.notify("before: every layer as it is")
         before, found, passed = self.measure(self.source, BEFORE, context)
         folder = None if context.folder is None else context.folder / FOLDER
+        context.notify(f"fitting {self.repairing.method}")
         repairs = fit.repairs(folder, passed, counts, context)
         local = local_table(found, most=self.repairing.local_points, seed=seed, progress=context.progress)
         spaces = {BEFORE: space_tables(found, counts)}
         n = fit.size(counts, found.moments.n)
+        context.notify("after: every layer, repaired")
         del found, passed  # its kept points: the repaired ones take the same room
         after, found, passed = self.measure(RepairedSource(self.source, repairs), AFTER, context)
         spaces[AFTER] = space_tables(found, counts)
         warn_of_nothing(before, after)
+        if context.folder is not None:
+            context.notify("writing tables, figures and the report" if self.output.figures else "writing tables")
         facts = self.facts(repairs) | {"fitted_on": n, "dropped_after": passed.dropped | self.subject.left_out}
         tables = {
             "local": local,

@@ -31,6 +31,8 @@ def show(result: DistillResult, run: DistillRun) -> None:
             value = f"{score['value']:.3f} ({score['low']:.3f} to {score['high']:.3f})"
             value = value if isfinite(score["value"]) else "undefined"
             print(f"  {score['task']}: {value}, coverage {score['coverage']:.1%}")
+    where = result.folder_of(out, next(iter(result)))
+    print(f"to load: see {where / 'README.md'}; to score: limbeck evaluate {where} --tasks wordsim --data DATA")
     notes = next(iter(result.values())).record.get("notes") or []
     tell(notes=notes)
     for note in notes:

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from limbeck.cli.output import add, say
+from limbeck.cli.output import add, say, width
 from limbeck.runs.measure import MeasureResult, MeasureRun
 
 #: column title -> measure and which of its numbers
@@ -21,6 +21,8 @@ COLUMNS = {
     "IsoScore": ("isoscore", "value"),
     "mean norm": ("mean_norm", "value"),
 }
+LAST = "mean norm"  #: the column that a narrow window goes without
+ALL_COLUMNS = 108  #: characters that the whole table takes
 
 
 def show(result: MeasureResult, run: MeasureRun) -> None:
@@ -29,10 +31,11 @@ def show(result: MeasureResult, run: MeasureRun) -> None:
 
     table = Table(title=result.title(), title_justify="left")
     table.add_column("layer", justify="right")
-    for title in COLUMNS:
+    columns = {title: one for title, one in COLUMNS.items() if title != LAST or width() >= ALL_COLUMNS}
+    for title in columns:
         table.add_column(title, justify="right")
     for place, layer in enumerate(result.layers):
-        table.add_row(layer, *(_number(getattr(result[name], part), place) for name, part in COLUMNS.values()))
+        table.add_row(layer, *(_number(getattr(result[name], part), place) for name, part in columns.values()))
     say(table)
     record, out = result.record, run.output.out
     add("runs", facts_of(result, out))
@@ -41,12 +44,12 @@ def show(result: MeasureResult, run: MeasureRun) -> None:
         ("least contextual words:", "highest_self_similarity"),
     ):
         if record[key]:
-            say(f"{what} {' '.join(record[key])}")
+            say(f"{what} {' '.join(map(quoted, record[key]))}")
     if record["dropped"]:
         reasons = ", ".join(f"{reason} {number:,}" for reason, number in record["dropped"].items())
         say(f"left out: {reasons}")
     figures = "figures/, " * run.output.figures
-    say(f"{out}: report.html, tables, {figures}run.json")
+    say(f"{out}: report.html (open it in a browser), tables, {figures}run.json")
 
 
 def facts_of(result: MeasureResult, out: Path | None) -> dict[str, Any]:
@@ -62,6 +65,15 @@ def facts_of(result: MeasureResult, out: Path | None) -> dict[str, Any]:
         "least_contextual": result.record["highest_self_similarity"],
         "dropped": result.record["dropped"],
     }
+
+
+def quoted(word: str) -> str:
+    """A word in a list with blanks between; what has no letter and no digit in quotes, so that it can be seen.
+
+    >>> " ".join(map(quoted, ["tea", ",", "'s", "'"]))
+    'tea "," \'s "\'"'
+    """
+    return word if any(map(str.isalnum, word)) else f'"{word}"'
 
 
 def _number(values: Any, place: int) -> str:

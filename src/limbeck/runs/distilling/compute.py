@@ -216,9 +216,11 @@ def forecast(work: Distillation) -> Iterator[str]:
     others = len(listed.words) - listed.shown
     yield f"{number_of(listed.shown)}, read without a text" if plan is None else plan.describe()
     if plan is not None and (others or listed.shown != len(plan.vocabulary)):
-        line = f"{number_of(listed.shown)} {'is' if listed.shown == 1 else 'are'} to have a vector"
+        line = f"{number_of(listed.shown)} {'gets' if listed.shown == 1 else 'get'} a vector"
         if others:
-            line += f"; {others:,} frequent ones of the text are read to compare them with, and left out again"
+            line += f"; the {others:,} most frequent others of the text are read too, to compare with, and not saved"
+        if others and work.subject.only is None and work.settings.min_count > 1:
+            line += f" (--min-count is {work.settings.min_count}; a lower one saves more)"
         if work.chosen.training is not None:
             line += f"; {number_of(len(work.chosen.training.vocabulary))} of the text are trained"
         yield line

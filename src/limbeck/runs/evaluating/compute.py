@@ -106,14 +106,18 @@ def comparisons(scores: Scores, asked: ScoreSettings, *, progress: bool = False)
 
 def notes_of(scores: Scores) -> list[str]:
     """What must be known of the tasks and scores, and what was left out, each once."""
-    found: list[str] = []
+    found: dict[str, dict[str, None]] = {}  # what is said, of which tasks
+    empty = {columns[0].task for _, columns in scores if all(score.n == 0 for score in columns)}
     for suite, columns in scores:
-        for score in columns:
-            found += [f"{score.task}: {note}" for note in score.notes]
-        if left_out := left_out_of(columns):
-            found.append(f"{columns[0].task}: {suite.lacking}: {left_out}")
-    found += [f"{task}: left out of the mean over tasks: {why}" for task, why in out_of_means(scores)]
-    return list(dict.fromkeys(found))
+        task = columns[0].task
+        for note in (note for score in columns for note in score.notes):
+            found.setdefault(note, {})[task] = None
+        if (left_out := left_out_of(columns)) and task not in empty:  # of these the first note says all
+            found.setdefault(f"{suite.lacking}: {left_out}", {})[task] = None
+    for task, why in out_of_means(scores):
+        if task not in empty:
+            found.setdefault(f"left out of the mean over tasks: {why}", {})[task] = None
+    return [f"{', '.join(tasks)}: {note}" for note, tasks in found.items()]
 
 
 def left_out_of(columns: Sequence[Scored]) -> str:
@@ -122,7 +126,7 @@ def left_out_of(columns: Sequence[Scored]) -> str:
     for reason in dict.fromkeys(reason for score in columns for reason in score.dropped):
         numbers = [score.dropped.get(reason, 0) for score in columns]
         least, most = min(numbers), max(numbers)
-        found.append(f"{reason} {most:,}" if least == most else f"{reason} {least:,} to {most:,}, by target")
+        found.append(f"{most:,} ({reason})" if least == most else f"{least:,} to {most:,} by target ({reason})")
     return "; ".join(found)
 
 

@@ -107,6 +107,8 @@ class Pipeline:
             text = path.read_text(encoding="utf-8")
             found = tomllib.loads(text)
             check_values(found)
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file: check the path.", code="not_found") from None
         except OSError as error:
             raise InputError(
                 f"{path}: a pipeline must be readable; {error.strerror}: check the path.", code="not_readable"

@@ -49,8 +49,23 @@ class ModelsSettings(Settings, group="model"):
     )
 
     def check(self) -> None:
-        for model in self.model or ():
+        for place, model in enumerate(self.model or ()):
             refuse_misspelt(model)
+            if place and isinstance(model, str | Path) and is_prose(Path(model)):
+                raise UsageError(
+                    f"{model} is a text file, got as one of several models: did you mean --corpus {model}?",
+                    code="other_kind",
+                    parameter="model",
+                )
+
+
+def is_prose(path: Path) -> bool:
+    """Whether this is a plain text file, and none of vectors, each line of which ends in a number."""
+    if path.suffix not in (".txt", ".text") or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        words = file.readline(1 << 16).split()
+    return bool(words) and not words[-1].lstrip("-")[:1].isdigit()
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Needs:
 
     def __str__(self) -> str:
         spilled = f", of which {size(self.spilled)} in a temporary file" if self.spilled else ""
-        return f"{size(self.memory)} of memory beside the model{spilled}, at most {size(self.disk)} of disk for state"
+        return f"{size(self.memory)} of memory beside the model{spilled}, at most {size(self.disk)} of disk (DIR/state)"
 
 
 def needs(plan: Plan, *, layers: int, dim: int, settings: MeasureSettings) -> Needs:
