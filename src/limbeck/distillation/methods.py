@@ -146,7 +146,7 @@ def _baseline(summary: str, function: str, *, ngrams: bool = False) -> Method:
 
 METHODS: dict[str, Method] = {
     "best": Method(
-        "frames, average, contexts, spelling, neighbours in one",
+        "templates, average, contexts and spelling in one vector, moved to neighbors",
         parts=BestSettings.parts,
         compose=_of("best", "best_rows"),
         settings=BestSettings,

@@ -45,7 +45,9 @@ class MethodsSettings(Settings, group="method"):
     over_contexts: Literal["mean", "min", "max"] = option(
         "mean", metavar="HOW", help="average: mean (default), min or max over a word's contexts"
     )
-    max_contexts: int = option(100, minimum=1, metavar="N", help="principal: contexts per word, chosen by hash (100)")
+    max_contexts: int = option(
+        100, minimum=1, metavar="N", help="principal: contexts per word; of more, a random sample (100)"
+    )
     template: tuple[str, ...] | None = option(
         None,
         repeat=True,

@@ -48,7 +48,7 @@ class LabelSettings(Settings, group="labeled words"):
         None, metavar="HOW", help="what makes one word: lemma (default, where known) or form"
     )
     max_contexts: int = option(
-        100, minimum=1, metavar="N", help="most contexts of a word and class, chosen by hash (100)"
+        100, minimum=1, metavar="N", help="most contexts of a word and class; of more, a random sample (100)"
     )
     min_words: int = option(10, minimum=1, common=True, metavar="N", help="minimum number of words per class (10)")
     dev: float = option(0.1, metavar="SHARE", help="share of the words for development (0.1)")

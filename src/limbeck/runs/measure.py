@@ -55,12 +55,19 @@ class MeasureSettings(Settings, group="measures"):
     """What to measure and how much to keep."""
 
     preset: Literal["corrected", "paper", "released"] = option(
-        "corrected", metavar="NAME", help="corrected (default), paper, or released (as the published code did)"
+        "corrected",
+        metavar="NAME",
+        help="corrected (default), paper (as Ethayarajh 2019 describes) or released (as the code of that paper does)",
     )
     min_contexts: int = option(
         5, minimum=1, common=True, metavar="N", help="minimum number of distinct contexts per word (5)"
     )
-    max_words: int = option(20_000, minimum=1, metavar="N", help="most words that are tracked, chosen by hash (20000)")
+    max_words: int = option(
+        20_000,
+        minimum=1,
+        metavar="N",
+        help="most words that statistics are kept of; of more, a random sample, the same each time (20000)",
+    )
     mev_words: int = option(1_000, minimum=0, metavar="N", help="words whose occurrences are kept for MEV (1000)")
     max_contexts: int = option(100, minimum=1, metavar="N", help="occurrences kept of each (100)")
     points: int = option(
