@@ -390,7 +390,7 @@ def test_dry_run_says_words_time_memory_and_disk(run: Run, model: Path, text: Pa
     assert status == 0
     for part in ("20 tracked", "of memory", "of disk", "words a second"):
         assert part in said
-    assert "are to have a vector" not in said  # all that are followed
+    assert "get a vector" not in said  # all that are followed
     assert list(tmp_path.iterdir()) == []
 
 
@@ -424,7 +424,7 @@ def test_one_word_is_a_word(run: Run, model: Path, text: Path, tmp_path: Path):
     how = ("--model", model, "--corpus", text, "--words", words, "--method", "average", "--unseen", "alone")
     status, said, err = run(*how, "--out", tmp_path / "v")
     assert status == 0
-    assert "1 word is to have a vector" in err
+    assert "1 word gets a vector" in err
     assert "1 word × 16 dimensions, layer 2, 1 of them from the word alone" in said
     status, _, complaint = run(*how, "--repair", "center", "--out", tmp_path / "w")
     assert (status, "--repair needs two words or more" in complaint) == (1, True)
@@ -467,10 +467,10 @@ def test_words_that_are_read_beside_a_short_list_are_told(run: Run, model: Path,
     given = ("--model", model, "--corpus", text, "--words", words, "--out", tmp_path / "v")
     status, said, err = run(*given)
     assert status == 0
-    assert "2 words are to have a vector; 19 frequent ones of the text are read to compare them with" in err
+    assert "2 words get a vector; the 19 most frequent others of the text are read too" in err
     assert "2 words × 16 dimensions" in said
     _, said, _ = run(*given, "--method", "average", "--dry-run", "--quiet")
-    assert "\n2 words are to have a vector\n" in said  # none to compare with
+    assert "\n2 words get a vector\n" in said  # none to compare with
 
 
 def test_kept_vectors_on_the_command_line(run: Run, model: Path, text: Path, tmp_path: Path):

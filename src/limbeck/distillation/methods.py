@@ -146,7 +146,7 @@ def _baseline(summary: str, function: str, *, ngrams: bool = False) -> Method:
 
 METHODS: dict[str, Method] = {
     "best": Method(
-        "templates, average, contexts and spelling in one vector, moved to neighbors",
+        "templates, average, contexts, spelling in one vector",
         parts=BestSettings.parts,
         compose=_of("best", "best_rows"),
         settings=BestSettings,
