@@ -124,9 +124,7 @@ def test_the_plan_says_how_many_words_are_trained(text: Path, tmp_path: Path, ca
     told = said("x2static", *LISTED)
     assert f"distinct, {trained} tracked" in told
     assert f"\n3 words get a vector; {trained} words of the text are trained\n" in told
-    assert f"\n4 words get a vector; {trained} words of the text are trained\n" in said(
-        "x2static", *LISTED, "zebra"
-    )
+    assert f"\n4 words get a vector; {trained} words of the text are trained\n" in said("x2static", *LISTED, "zebra")
     assert "trained" not in said("average", *LISTED)
 
 
