@@ -70,8 +70,8 @@ def facts_of(result: MeasureResult, out: Path | None) -> dict[str, Any]:
 def quoted(word: str) -> str:
     """A word in a list with blanks between; what has no letter and no digit in quotes, so that it can be seen.
 
-    >>> " ".join(map(quoted, ["tea", ",", "'s", "'"]))
-    'tea "," \'s "\'"'
+    >>> " ".join(map(quoted, ["tea", ",", "than"]))
+    'tea "," than'
     """
     return word if any(map(str.isalnum, word)) else f'"{word}"'
 
