@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -43,8 +46,38 @@ def test_every_public_name_is_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'mesure'"):
         limbeck.mesure
     assert limbeck.__version__ == version("limbeck")
-    for name in limbeck.stream.__all__:
-        assert getattr(limbeck.stream, name) is not None
+
+
+@pytest.mark.parametrize(
+    "package",
+    "analysis corpus distillation distillation.x2static encoders evaluation probing reporting stream vectors".split(),
+)
+def test_names_that_load_late_are_what_type_checkers_read(package: str) -> None:
+    module = importlib.import_module(f"limbeck.{package}")
+    assert module.__file__
+    seen = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(seen) if isinstance(node, ast.ImportFrom)]
+    read = {name.name: node.module for node in imports for name in node.names}
+    assert set(module.__all__) <= set(read)
+    for name in module.__all__:
+        assert getattr(module, name) is getattr(importlib.import_module(str(read[name])), name)
+    assert dir(module) == sorted(module.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'mesure'"):
+        module.mesure
+
+
+def test_the_types_of_public_names_are_tried_by_a_wrong_attribute() -> None:
+    """Of a name that mypy takes for `Any` every attribute is right: `tests/typed` would pass."""
+    tree = ast.parse((Path(__file__).parent / "typed" / "public_api.py").read_text(encoding="utf-8"))
+    tried = {
+        ast.unparse(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "nonsense"
+    }
+    packages = {name for name in limbeck.__all__ if inspect.ismodule(getattr(limbeck, name))}
+    classes = {name for name in limbeck.__all__ if inspect.isclass(getattr(limbeck, name))}
+    late = {f"{name}.{inner}" for name in ("distillation", "probing") for inner in getattr(limbeck, name).__all__}
+    assert tried == {f"lb.{name}" for name in packages | classes | late}
 
 
 def test_the_program_can_be_run_as_a_module() -> None:

@@ -9,8 +9,9 @@ Names load on first use: the settings need none of those that import torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.analysis.clustering import clusters, clusters_of
@@ -20,6 +21,19 @@ if TYPE_CHECKING:
     from limbeck.analysis.spaces import Method, Space, fit_spaces
     from limbeck.analysis.structures import pairs, pairs_of, structure, structure_of
     from limbeck.analysis.tenses import tense, tense_of
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "clustering": "clusters clusters_of",
+            "frequencies": "frequency frequency_of",
+            "result": "Analysis Claim",
+            "settings": "AnalysisSettings StructureSettings TenseSettings",
+            "spaces": "Method Space fit_spaces",
+            "structures": "pairs pairs_of structure structure_of",
+            "tenses": "tense tense_of",
+        },
+    )
 
 __all__ = [
     "Analysis",
@@ -41,19 +55,3 @@ __all__ = [
     "tense",
     "tense_of",
 ]
-
-_MODULES = {
-    **dict.fromkeys(("clusters", "clusters_of"), "clustering"),
-    **dict.fromkeys(("frequency", "frequency_of"), "frequencies"),
-    **dict.fromkeys(("Analysis", "Claim"), "result"),
-    **dict.fromkeys(("AnalysisSettings", "StructureSettings", "TenseSettings"), "settings"),
-    **dict.fromkeys(("Method", "Space", "fit_spaces"), "spaces"),
-    **dict.fromkeys(("pairs", "pairs_of", "structure", "structure_of"), "structures"),
-    **dict.fromkeys(("tense", "tense_of"), "tenses"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

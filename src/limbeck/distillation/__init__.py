@@ -8,29 +8,26 @@ Names load on first use, since most of them import torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from limbeck.lazy import lazy
+
+if TYPE_CHECKING:
+    from limbeck.distillation.distilled import DistilledVectors
+    from limbeck.distillation.method_settings import MethodSettings
+    from limbeck.distillation.methods import METHODS, Method, Trained
+    from limbeck.distillation.rows import Known, Rows
+    from limbeck.distillation.settings import DistillSettings
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "distilled": "DistilledVectors",
+            "method_settings": "MethodSettings",
+            "methods": "METHODS Method Trained",
+            "rows": "Known Rows",
+            "settings": "DistillSettings",
+        },
+    )
 
 __all__ = ["METHODS", "DistillSettings", "DistilledVectors", "Known", "Method", "MethodSettings", "Rows", "Trained"]
-
-#: public name -> module
-_MODULES = {
-    "METHODS": "limbeck.distillation.methods",
-    "DistillSettings": "limbeck.distillation.settings",
-    "DistilledVectors": "limbeck.distillation.distilled",
-    "Known": "limbeck.distillation.rows",
-    "Method": "limbeck.distillation.methods",
-    "MethodSettings": "limbeck.distillation.method_settings",
-    "Rows": "limbeck.distillation.rows",
-    "Trained": "limbeck.distillation.methods",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.encoders.batching import batches, concatenate, select
@@ -13,6 +14,19 @@ if TYPE_CHECKING:
     from limbeck.encoders.loading import load_encoder
     from limbeck.encoders.protocol import Encoder, EncoderLike, Prepared, Preparer, as_encoder
     from limbeck.encoders.table import TableEncoder
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "batching": "batches concatenate select",
+            "elmo": "ElmoEncoder",
+            "function": "FunctionEncoder",
+            "huggingface": "HuggingFaceEncoder",
+            "loading": "load_encoder",
+            "protocol": "Encoder EncoderLike Prepared Preparer as_encoder",
+            "table": "TableEncoder",
+        },
+    )
 
 __all__ = [
     "ElmoEncoder",
@@ -29,29 +43,3 @@ __all__ = [
     "load_encoder",
     "select",
 ]
-
-_MODULES = {
-    "ElmoEncoder": "elmo",
-    "Encoder": "protocol",
-    "EncoderLike": "protocol",
-    "FunctionEncoder": "function",
-    "HuggingFaceEncoder": "huggingface",
-    "Prepared": "protocol",
-    "Preparer": "protocol",
-    "TableEncoder": "table",
-    "as_encoder": "protocol",
-    "batches": "batching",
-    "concatenate": "batching",
-    "load_encoder": "loading",
-    "select": "batching",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -8,8 +8,9 @@ Names load on first use, so that the settings of an evaluation need neither nump
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.evaluation.catalogue import tasks
@@ -48,30 +49,31 @@ if TYPE_CHECKING:
     from limbeck.evaluation.word_suite import evaluate_words
     from limbeck.evaluation.word_task import Categories, Questions, Relation, Relations, WordTask, word_tasks
     from limbeck.evaluation.wordsim import word_similarities
-
-#: module -> its public names
-_NAMES = {
-    "catalogue": "tasks",
-    "classifying": "Classified ClassifySet ClassifyTask Examples classify classify_table classify_tasks "
-    "convolve epoch_table published_repairs",
-    "correlations": "correlation cosines",
-    "enhanced": "enhancement enhancement_table",
-    "evaluation": "compare compare_all evaluate",
-    "item_score": "ItemScore compare_items",
-    "means": "FIVE MeanScore compare_means mean_score",
-    "score": "Estimate Score table",
-    "settings": "EvaluationSettings ScoreSettings TuningSettings",
-    "significance": "Comparison bootstrap_interval fisher_interval holm paired_bootstrap paired_permutation",
-    "sts": "sentence_similarities",
-    "sweeping": "sweep",
-    "targets": "ModelTarget TableTarget",
-    "task": "File Pairs Task",
-    "tuning": "Tuning tune",
-    "word_suite": "evaluate_words",
-    "word_task": "Categories Questions Relation Relations WordTask word_tasks",
-    "wordsim": "word_similarities",
-}
-_PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "catalogue": "tasks",
+            "classifying": "Classified ClassifySet ClassifyTask Examples classify classify_table classify_tasks "
+            "convolve epoch_table published_repairs",
+            "correlations": "correlation cosines",
+            "enhanced": "enhancement enhancement_table",
+            "evaluation": "compare compare_all evaluate",
+            "item_score": "ItemScore compare_items",
+            "means": "FIVE MeanScore compare_means mean_score",
+            "score": "Estimate Score table",
+            "settings": "EvaluationSettings ScoreSettings TuningSettings",
+            "significance": "Comparison bootstrap_interval fisher_interval holm paired_bootstrap paired_permutation",
+            "sts": "sentence_similarities",
+            "sweeping": "sweep",
+            "targets": "ModelTarget TableTarget",
+            "task": "File Pairs Task",
+            "tuning": "Tuning tune",
+            "word_suite": "evaluate_words",
+            "word_task": "Categories Questions Relation Relations WordTask word_tasks",
+            "wordsim": "word_similarities",
+        },
+    )
 
 __all__ = [
     "FIVE",
@@ -128,9 +130,3 @@ __all__ = [
     "word_similarities",
     "word_tasks",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'limbeck.evaluation' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"limbeck.evaluation.{_PLACES[name]}"), name)

@@ -7,8 +7,33 @@ Names load on first use, since most of them import torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from limbeck.lazy import lazy
+
+if TYPE_CHECKING:
+    from limbeck.probing.attention import AttentionSimilarity, attention_similarity
+    from limbeck.probing.batched import Probes, train
+    from limbeck.probing.finetuning.data import TaskData, read_task
+    from limbeck.probing.finetuning.head import load_head
+    from limbeck.probing.finetuning.settings import FinetuneSettings
+    from limbeck.probing.labelled import Labelled, read_labelled
+    from limbeck.probing.scoring import score
+    from limbeck.probing.settings import LabelSettings, ProbeSettings, Training
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "attention": "AttentionSimilarity attention_similarity",
+            "batched": "Probes train",
+            "finetuning.data": "TaskData read_task",
+            "finetuning.head": "load_head",
+            "finetuning.settings": "FinetuneSettings",
+            "labelled": "Labelled read_labelled",
+            "scoring": "score",
+            "settings": "LabelSettings ProbeSettings Training",
+        },
+    )
 
 __all__ = [
     "AttentionSimilarity",
@@ -26,31 +51,3 @@ __all__ = [
     "score",
     "train",
 ]
-
-#: public name -> module
-_MODULES = {
-    "LabelSettings": "limbeck.probing.settings",
-    "Labelled": "limbeck.probing.labelled",
-    "ProbeSettings": "limbeck.probing.settings",
-    "Probes": "limbeck.probing.batched",
-    "Training": "limbeck.probing.settings",
-    "read_labelled": "limbeck.probing.labelled",
-    "score": "limbeck.probing.scoring",
-    "train": "limbeck.probing.batched",
-    "AttentionSimilarity": "limbeck.probing.attention",
-    "FinetuneSettings": "limbeck.probing.finetuning.settings",
-    "TaskData": "limbeck.probing.finetuning.data",
-    "attention_similarity": "limbeck.probing.attention",
-    "load_head": "limbeck.probing.finetuning.head",
-    "read_task": "limbeck.probing.finetuning.data",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -5,8 +5,9 @@ Names load on first use: worker processes need none of those that import torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.stream.collected import Collected, collect, collect_texts
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
     from limbeck.stream.plan import Choice, Plan, Shard
     from limbeck.stream.run import Passed, run_pass, stream, survey
     from limbeck.stream.sources import Source, TextSource, VectorSource
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "collected": "Collected collect collect_texts",
+            "filling": "Consumer",
+            "plan": "Choice Plan Shard",
+            "run": "Passed run_pass stream survey",
+            "sources": "Source TextSource VectorSource",
+        },
+    )
 
 __all__ = [
     "Choice",
@@ -31,21 +43,3 @@ __all__ = [
     "stream",
     "survey",
 ]
-
-_MODULES = {
-    **dict.fromkeys(("Collected", "collect", "collect_texts"), "collected"),
-    **dict.fromkeys(("Choice", "Plan", "Shard"), "plan"),
-    "Consumer": "filling",
-    **dict.fromkeys(("Passed", "run_pass", "stream", "survey"), "run"),
-    **dict.fromkeys(("Source", "TextSource", "VectorSource"), "sources"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__

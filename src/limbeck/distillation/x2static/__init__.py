@@ -7,8 +7,7 @@ Names load on first use, since training needs torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from limbeck.distillation.x2static.settings import (
     PRESETS,
@@ -19,11 +18,21 @@ from limbeck.distillation.x2static.settings import (
     X2Static,
     preset_named,
 )
+from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.distillation.x2static.static_context import word_source
     from limbeck.distillation.x2static.trainer import Trainer
     from limbeck.distillation.x2static.training import train
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "static_context": "word_source",
+            "trainer": "Trainer",
+            "training": "train",
+        },
+    )
 
 __all__ = [
     "PRESETS",
@@ -37,19 +46,3 @@ __all__ = [
     "train",
     "word_source",
 ]
-
-_MODULES = {
-    "word_source": "static_context",
-    "Trainer": "trainer",
-    "train": "training",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
