@@ -109,6 +109,6 @@ def default_of(one: Option) -> str:
 def told(one: Option) -> str:
     """Its help for a cell of a table, without the default at its end, which has a cell of its own."""
     text = one.help.removesuffix(f" ({one.default})")
-    for mark in "|*<":
+    for mark in "|*<[]":
         text = text.replace(mark, f"\\{mark}")
     return text

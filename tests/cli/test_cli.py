@@ -323,7 +323,7 @@ def damaged(folder: Path) -> dict[str, tuple[list[str], str]]:
         "columns": ([str(folder / "few.txt"), "--format", "tsv", "--columns", "2"], "few.txt:1: the row must have"),
         "targets": ([str(folder / "few.txt"), "--format", "words", "--targets", "zzz", "--min-contexts", "1"],
                     "it has none: check --corpus, --format, --targets"),
-        "layer": ([str(folder / "few.txt"), "--layers", "99"], "has layers 0 to 2; got 99"),
+        "layer": ([str(folder / "few.txt"), "--layers", "99"], "0 to 2; got 99"),
     }  # fmt: skip
 
 

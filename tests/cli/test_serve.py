@@ -194,7 +194,7 @@ def test_it_listens_on_this_machine_alone(server: int) -> None:
 def test_a_run_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"command": "evaluate"}), encoding="utf-8")
     assert refused("serve", tmp_path, "--port", "0", capsys=capsys) == (2, "other_kind", "")
-    assert refused("serve", tmp_path / "nowhere", "--port", "0", capsys=capsys) == (1, "no_run", "")
+    assert refused("serve", tmp_path / "nowhere", "--port", "0", capsys=capsys) == (1, "not_found", "")
 
 
 def test_a_port_that_is_taken(folder: Path, server: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,7 +116,7 @@ def test_refused():
     with raises(UsageError, code="unsupported"):
         tune(words, TARGET)
     for name, given in (("clusters", [0]), ("components", [])):
-        with raises(UsageError, code="range", parameter=name):
+        with raises(UsageError, code="malformed", parameter=name):
             TuningSettings(**{name: given})
     with raises(InputError, code="no_vectors"):
         tune(Pairs("none", "sts", ["x", "y"], ["z", "z"], [1, 2]), TARGET)
