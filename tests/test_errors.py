@@ -56,11 +56,11 @@ def test_codes_are_those_that_errors_have() -> None:
 
 
 def test_what_an_error_carries_comes_from_another_process_too() -> None:
-    error = UsageError("--dim is too large.", code="out_of_range", parameter="dim", hint="Lower it.", flag="DIM")
+    error = UsageError("no --dmi: try --dim", code="out_of_range", parameter="dim", hint="try --dim", flag="DIM")
     there = pickle.loads(pickle.dumps(error))
     assert type(there) is UsageError
     assert vars(there) == vars(error)
-    assert (str(there), there.for_terminal()) == ("dim is too large. Lower it.", "DIM is too large. Lower it.")
+    assert (str(there), there.for_terminal()) == ("no dmi: try dim", "no --dmi: try DIM")
 
 
 def test_of_many_names_the_nearest_comes_first() -> None:
@@ -68,8 +68,37 @@ def test_of_many_names_the_nearest_comes_first() -> None:
     with pytest.raises(UsageError) as caught:
         choose("taks-7", names, what="--tasks")
     assert (caught.value.code, caught.value.parameter) == ("unknown_choice", "tasks")
+    assert caught.value.hint == "did you mean 'task-7'?"
     told = caught.value.message
     assert told.index("did you mean 'task-7'?") < told.index("task-0, task-1")
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("measur", "did you mean measure?"),
+        ("measure --lay 3", "did you mean --layers?"),
+        ("measure --preset papre", "did you mean 'paper'?"),
+        ("measure --model mini-bret", "did you mean mini-bert?"),
+        ("measure --preset zzz", None),
+        ("measure --zzz", None),
+    ],
+)
+def test_the_nearest_name_is_a_hint_and_part_of_the_line(
+    typed: str, hint: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*typed.split(), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told.get("hint") == hint
+    assert (hint or "") in told["error"]
+
+
+def test_a_mistyped_keyword_has_one_too() -> None:
+    for given, hint in (({"layer": 3}, "did you mean 'layers'?"), ({"zzz": 3}, "")):
+        with raises(UsageError, code="unknown_parameter", parameter=None) as caught:
+            lb.measure("mini-bert", "sample", **given)
+        assert caught.value.hint == hint
+        assert hint in str(caught.value)
 
 
 def test_which_have_one() -> None:

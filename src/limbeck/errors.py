@@ -97,7 +97,7 @@ class LimbeckError(Exception):
 
     code       what is wrong, one of `Code`
     parameter  the parameter that it is about, if it is about one
-    hint       what to do, where that is said apart
+    hint       the part of the text that says which name may have been meant, where one is known
     flag       how the command line spells the parameter, where that is not by its name
 
     Messages name parameters as the command line does, `--min-contexts` or `--existing=replace`. Python users read
@@ -119,7 +119,7 @@ class LimbeckError(Exception):
     @property
     def message(self) -> str:
         """As it was raised, without passwords."""
-        return without_passwords(" ".join(filter(None, (super().__str__(), self.hint))))
+        return without_passwords(super().__str__())
 
     def __str__(self) -> str:
         return in_python(self.message)
@@ -194,11 +194,12 @@ def choose(value: str, choices: Iterable[str], *, what: str) -> str:
     if value in names:
         return value
     near = difflib.get_close_matches(value, names, n=1)
-    hint = f", did you mean {near[0]!r}?" if near else "."
-    message = f"{what} must be one of {', '.join(names)}; got {value!r}{hint}"
+    hint = f"did you mean {near[0]!r}?" if near else ""
+    end = f", {hint}" if near else "."
+    message = f"{what} must be one of {', '.join(names)}; got {value!r}{end}"
     if len(names) > FEW:  # who has read them all has forgotten what it was about
-        message = f"{what}: there is no {value!r}{hint} It must be one of {', '.join(names)}."
-    raise UsageError(message, code="unknown_choice", parameter=parameter_of(what))
+        message = f"{what}: there is no {value!r}{end} It must be one of {', '.join(names)}."
+    raise UsageError(message, code="unknown_choice", parameter=parameter_of(what), hint=hint)
 
 
 def parameter_of(what: str) -> str:

@@ -135,8 +135,9 @@ class Option:
             self.refuse(f"must be {KINDS[self.type]}, got {shown(value)}", code="wrong_type")
         if self.choices and found not in self.choices:
             near = get_close_matches(str(found), self.choices, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ""
-            self.refuse(f"must be one of {', '.join(self.choices)}; got {shown(value)}{hint}", code="unknown_choice")
+            hint = f"did you mean {near[0]!r}?" if near else ""
+            told = ", ".join(filter(None, (shown(value), hint)))
+            self.refuse(f"must be one of {', '.join(self.choices)}; got {told}", code="unknown_choice", hint=hint)
         if isinstance(found, int | float) and not isinstance(found, bool):
             for bound, holds, what in (
                 (self.minimum, self.minimum is None or found >= self.minimum, "at least"),
@@ -170,11 +171,11 @@ class Option:
         given = [self.separator.join(several)] if self.separator else several
         return given if self.positional else [self.flag, *given]
 
-    def refuse(self, what: str, *, code: Code) -> typing.NoReturn:
+    def refuse(self, what: str, *, code: Code, hint: str = "") -> typing.NoReturn:
         """Raise a `UsageError` about this option."""
         end = "" if what.endswith("?") else "."
         spelled = f"--{self.name.replace('_', '-')}"
-        raise UsageError(f"{spelled} {what}{end}", code=code, parameter=self.name, flag=self.flag)
+        raise UsageError(f"{spelled} {what}{end}", code=code, parameter=self.name, hint=hint, flag=self.flag)
 
 
 class Settings:
@@ -266,8 +267,11 @@ def build(classes: Mapping[str, type[Settings]], keywords: Mapping[str, Any], *,
             near = [n for n in (f"{name}s", name.removesuffix("s")) if n in known] or get_close_matches(
                 name, known, n=1
             )
-            hint = f"; did you mean {near[0]!r}?" if near else f". There are {', '.join(known)}."
-            raise UsageError(f"{verb} has no parameter {name!r}{hint}", code="unknown_parameter", parameter=name)
+            hint = f"did you mean {near[0]!r}?" if near else ""
+            end = f"; {hint}" if near else f". There are {', '.join(known)}."
+            raise UsageError(
+                f"{verb} has no parameter {name!r}{end}", code="unknown_parameter", parameter=name, hint=hint
+            )
     return {field: kind.of(keywords) for field, kind in classes.items()}
 
 

@@ -104,8 +104,9 @@ def _perform_run(run: Run[Any], terminal: TerminalSettings) -> None:
 
 def _refuse_command(name: str) -> NoReturn:
     near = get_close_matches(name, command_names(), n=1)
-    hint = f"; did you mean {near[0]}?" if near else "; see `limbeck --help`."
-    raise UsageError(f"limbeck has no command {name}{hint}", code="unknown_command")
+    hint = f"did you mean {near[0]}?" if near else ""
+    told = f"limbeck has no command {name}; {hint or 'see `limbeck --help`.'}"
+    raise UsageError(told, code="unknown_command", hint=hint)
 
 
 def _conduct(command: str, action: Callable[[], int], terminal: TerminalSettings) -> int:
@@ -174,7 +175,12 @@ def _attempt(command: str, action: Callable[[], int], *, debug: bool) -> tuple[i
 
 def _fault(error: LimbeckError, told: str) -> dict[str, str]:
     """An error as --json has it."""
-    fault = {"error": told, "code": error.code, "parameter": error.parameter}
+    fault = {
+        "error": told,
+        "code": error.code,
+        "parameter": error.parameter,
+        "hint": without_passwords(error.hint),
+    }
     return {name: fact for name, fact in fault.items() if fact}
 
 

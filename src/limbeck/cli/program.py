@@ -58,9 +58,10 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, options: Mapping[str, Option], **how: Any) -> None:
         super().__init__(prog=prog, formatter_class=Help, allow_abbrev=False, **how)
         self.options = options  # flag -> option
+        self.otherwise = f"see `{prog} --help`."  # where no name is near
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].lower()}{message[1:]}; see `{self.prog} --help`.", code="usage")
+        raise UsageError(f"{message[:1].lower()}{message[1:]}; {self.otherwise}", code="usage")
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
         """The values that are given, by name."""
@@ -79,11 +80,13 @@ class Parser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             if not word.startswith("-") or NEGATIVE.fullmatch(word):
                 text = "--corpus" in self.options and Path(word).is_file()
-                hint = f"did you mean --corpus {word}?" if text else f"see `{self.prog} --help`."
-                raise UsageError(f"{self.prog} takes no other argument, got {word!r}; {hint}", code="unknown_argument")
+                hint = f"did you mean --corpus {word}?" if text else ""
+                told = f"{self.prog} takes no other argument, got {word!r}; {hint or self.otherwise}"
+                raise UsageError(told, code="unknown_argument", hint=hint)
             near = get_close_matches(name, self.options, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; see `{self.prog} --help`."
-            raise UsageError(f"{self.prog} has no option {name}{hint}", code="unknown_option", parameter=name)
+            hint = f"did you mean {near[0]}?" if near else ""
+            told = f"{self.prog} has no option {name}; {hint or self.otherwise}"
+            raise UsageError(told, code="unknown_option", parameter=name, hint=hint)
         return {name: value for name, value in vars(found).items() if value not in (None, [])} | rest
 
     def _first_argument(self, words: Sequence[str]) -> int:

@@ -61,8 +61,9 @@ def refuse_misspelt(source: object, *, parameter: str = "model") -> None:
     if not isinstance(source, str) or "/" in source or source in KINDS or Path(source).exists():
         return
     for name in get_close_matches(source.lower(), MINIATURES, n=1, cutoff=0.8):
+        hint = f"did you mean {name}?"
         raise InputError(
-            f"There is no model or folder {source}: did you mean {name}?", code="not_found", parameter=parameter
+            f"There is no model or folder {source}: {hint}", code="not_found", parameter=parameter, hint=hint
         )
 
 
