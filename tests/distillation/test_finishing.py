@@ -13,7 +13,7 @@ from refusals import raises
 
 import limbeck as lb
 from limbeck.distillation import DistilledVectors
-from limbeck.distillation.finishing import finish, reduced, sif_weights, weighted_already
+from limbeck.distillation.finishing import finish, reduced, sif_weights
 from limbeck.distillation.settings import DistillSettings
 from limbeck.encoders import HuggingFaceEncoder
 from limbeck.errors import InputError, LimbeckError, UsageError
@@ -72,8 +72,8 @@ def test_frequency_weights_are_of_real_counts(teacher: HuggingFaceEncoder):
         weight = 0.01 / (0.01 + words.count(word) / len(words))
         np.testing.assert_allclose(made[word], plain[word] * weight, rtol=1e-5)
     assert sif_weights(np.array([0]), 10, 1e-3).tolist() == [1.0]
-    assert weighted_already(made.record["finishing"])
-    assert not weighted_already(plain.record["finishing"])
+    assert "weighting" in [step["step"] for step in made.record["finishing"]]
+    assert "weighting" not in [step["step"] for step in plain.record["finishing"]]
     with raises(UsageError, code="no_counts", parameter="weighting"):
         lb.distill(teacher, words=["a"], method=["word"], weighting="sif")
 

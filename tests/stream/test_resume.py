@@ -382,21 +382,6 @@ def test_a_merged_part_and_those_it_was_merged_from_count_once(tmp_path: Path) -
     assert len(parts_in(tmp_path)) == 1
 
 
-def test_a_finished_state_is_read_without_touching_it(tmp_path: Path) -> None:
-    passed = go(tmp_path)
-    saved = Checkpoint(tmp_path, {})
-    found = saved.load_state(accumulators())
-    assert found is not None
-    merged, shards, dropped = found
-    assert shards == len(passed.plan.shards)
-    assert dropped == passed.dropped
-    equal(Passed(passed.plan, merged), passed)
-    (file,) = (tmp_path / PARTS).iterdir()
-    file.write_bytes(file.read_bytes()[:-500])
-    assert saved.load_state(accumulators()) is None
-    assert file.exists()
-
-
 @pytest.mark.parametrize(
     ("done", "start", "missing"),
     [

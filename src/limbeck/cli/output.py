@@ -89,17 +89,17 @@ def console() -> Console:
     class Fitting(Console):
         """Divides a table that is too wide for the window, and keeps tables for --json."""
 
-        def print(self, *objects: Any, **how: Any) -> None:
+        def print(self, *objects: Any, **keywords: Any) -> None:
             for thing in objects or ("",):
                 if isinstance(thing, Table) and _told is not None:
                     _told.setdefault("tables", []).append(table_facts(thing))
                 elif isinstance(thing, Table):
                     for part in fitted(thing, self.width):
-                        super().print(part, **how)
-                elif isinstance(thing, str) and how.get("soft_wrap"):
-                    super().print(wrapped(thing), **how)
+                        super().print(part, **keywords)
+                elif isinstance(thing, str) and keywords.get("soft_wrap"):
+                    super().print(wrapped(thing), **keywords)
                 else:
-                    super().print(thing, **how)
+                    super().print(thing, **keywords)
 
     return Fitting(width=width())
 

@@ -55,8 +55,8 @@ class TerminalCommand(Command):
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are ours: one line, with the nearest name."""
 
-    def __init__(self, prog: str, options: Mapping[str, Option], **how: Any) -> None:
-        super().__init__(prog=prog, formatter_class=Help, allow_abbrev=False, **how)
+    def __init__(self, prog: str, options: Mapping[str, Option], **keywords: Any) -> None:
+        super().__init__(prog=prog, formatter_class=Help, allow_abbrev=False, **keywords)
         self.options = options  # flag -> option
         self.otherwise = f"see `{prog} --help`."  # where no name is near
 

@@ -162,7 +162,7 @@ class Corpus:
         choose(cells, get_args(Cells), what="--cells")
         self.lowercase = lowercase
         self._looks: dict[RemoteFile, bytes] = {}
-        self._settings = formats.Settings(
+        self._settings = formats.ReadingRules(
             language=language,
             characters=characters,
             paragraphs=cast(Paragraphs, paragraphs),

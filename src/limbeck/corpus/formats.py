@@ -34,7 +34,7 @@ LOOK = 8_192  #: characters that are looked at
 
 
 @dataclass(frozen=True)
-class Settings:
+class ReadingRules:
     """How text is read; what is not of a format's concern is passed over by it."""
 
     language: str = "en"
@@ -44,7 +44,7 @@ class Settings:
     cells: Cells = "sentence"
 
 
-def make_format(name: str, settings: Settings) -> Format | FileFormat:
+def make_format(name: str, settings: ReadingRules) -> Format | FileFormat:
     """The format of that name."""
     s = settings
     match name:
@@ -72,7 +72,7 @@ def accepts(name: str, file: str) -> bool:
     return name != "semcor" or bool(FILE_NAME.match(Path(file).stem))
 
 
-def detect(sources: Sequence[Source], settings: Settings, encoding: str) -> str:
+def detect(sources: Sequence[Source], settings: ReadingRules, encoding: str) -> str:
     """The format of a corpus: by names, then by a look at the first file; plain text is prose.
 
     A corpus is in one format. Files whose names say different things are refused, not read as garbage.

@@ -117,11 +117,6 @@ def reduced(x: Floats, fit_on: NDArray[np.bool_], dim: int) -> tuple[Floats, dic
     return (x - mean) @ axes, {"step": "pca", "dim": dim, "of": x.shape[1], "variance": round(share, 6)}
 
 
-def weighted_already(steps: Sequence[dict[str, Any]]) -> bool:
-    """Whether frequency is in the vectors' lengths, so that nobody should weight them again."""
-    return any(step.get("step") == "weighting" for step in steps)
-
-
 def check_finite(matrix: NDArray[Any], words: Sequence[str]) -> None:
     """Refuse vectors that no cosine is defined for."""
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))

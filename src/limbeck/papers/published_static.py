@@ -136,8 +136,6 @@ TABLE_4: dict[str, Classified] = {
     "GPT-2-12 fine-tuned": ((88.5, 89.5), (87.1, 87.1), (87.3, 89.1), (96.1, 96.1), (76.8, 94.3), (30.8, 54.5),
                             (77.8, 85.1)),
 }  # fmt: skip
-#: layer of Table 4's ASE, the best by average macro-F1
-TABLE_4_LAYERS = {"BERT-12": 5, "RoBERTa-12": 2, "GPT-2-12": 4}
 TABLE_5_RUNS = 6
 #: mean and deviation over runs of macro-F1 and accuracy, averaged over the tasks (Table 5)
 TABLE_5: dict[str, dict[str, tuple[float, float, float, float]]] = {

@@ -100,8 +100,8 @@ limbeck reproduce ethayarajh2019 --out runs/ethayarajh2019 --existing resume --p
         from limbeck.runs.execution.execute import execute
 
         senses = self.count_senses()
-        how: dict[str, Any] = {"progress": context.progress, "notify": context.notify, "prepare": context.prepare}
-        records = [execute(one, **how)[0].record for one in self.measuring(folder).split()]
+        alike: dict[str, Any] = {"progress": context.progress, "notify": context.notify, "prepare": context.prepare}
+        records = [execute(one, **alike)[0].record for one in self.measuring(folder).split()]
         static = self.components(folder, dict(zip(self.tried, records, strict=True)), context)
         found = evaluate(self.paper, self.targets(folder), senses=senses, static=static, command=self.command_line)
         words = sorted(senses)

@@ -292,10 +292,10 @@ class Measuring:
         """Table 3 and Figure 4."""
         self._need("classify")
         caps = self.wanted.caps
-        how: dict[str, Any] = {"max_train": caps.train, "starts": caps.starts, "epochs": caps.epochs}
+        training: dict[str, Any] = {"max_train": caps.train, "starts": caps.starts, "epochs": caps.epochs}
         if self.wanted.published:
-            how |= {"features": "flattened", "transductive": True}
-        settings = EvaluationSettings(seed=self.wanted.seed, **how)
+            training |= {"features": "flattened", "transductive": True}
+        settings = EvaluationSettings(seed=self.wanted.seed, **training)
         repairs: dict[str, Any] = {"": None}
         repairs |= {name: method.make(seed=self.wanted.seed) for name, method in self._named().items()}
         scores, compared = [], []
@@ -313,7 +313,7 @@ class Measuring:
         made = classify_tables(scores)
         return Part(
             {"classify": made["classify.csv"], "epochs": made["epochs.csv"], "compared": columns_of(compared)},
-            {"methods": {name: str(method) for name, method in self._named().items()}, **how},
+            {"methods": {name: str(method) for name, method in self._named().items()}, **training},
         )
 
     def structure(self) -> Part:

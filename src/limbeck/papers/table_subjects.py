@@ -156,13 +156,13 @@ class Gathering:
     seed: int = 0
 
 
-def gather(model: str, corpus: Corpus, how: Gathering, *, name: str | None = None) -> Table:
+def gather(model: str, corpus: Corpus, gathering: Gathering, *, name: str | None = None) -> Table:
     """Everything that is said of one model's table."""
-    choose(how.preset, PRESETS, what="preset")
-    return measure(open_table(model, corpus, name=name), how)
+    choose(gathering.preset, PRESETS, what="preset")
+    return measure(open_table(model, corpus, name=name), gathering)
 
 
-def measure(table: EmbeddingTable, how: Gathering) -> Table:
+def measure(table: EmbeddingTable, gathering: Gathering) -> Table:
     """Everything that is said of a table."""
     matrix = np.asarray(table.matrix, dtype=np.float64)
     repairs = fit_repairs(matrix)
@@ -172,9 +172,9 @@ def measure(table: EmbeddingTable, how: Gathering) -> Table:
         shapes[form] = geometry(rows)
         if form in ("raw", "centered"):
             norms[form], projection[form] = row_norms(rows), _project(rows)
-    early = find_early(table.name, table.folder, how.early)
+    early = find_early(table.name, table.folder, gathering.early)
     reference, named = reference_rows(table)
-    scores = score(table, matrix, repairs, how.sets, seed=how.seed) if how.sets else None
+    scores = score(table, matrix, repairs, gathering.sets, seed=gathering.seed) if gathering.sets else None
     return Table(
         name=table.name,
         family=table.family,
@@ -184,17 +184,17 @@ def measure(table: EmbeddingTable, how: Gathering) -> Table:
         frequent=_places(table.counts),
         reference=named,
         bins={
-            order: in_bins(matrix, reference, table.counts, order=order, self_pairs=how.preset == "released")
+            order: in_bins(matrix, reference, table.counts, order=order, self_pairs=gathering.preset == "released")
             for order in ("id", "measured")
         },
         frequencies=_frequencies(table),
         scores=scores,
-        missing=how.missing,
-        identities=_identities(matrix, repairs, seed=how.seed),
+        missing=gathering.missing,
+        identities=_identities(matrix, repairs, seed=gathering.seed),
         training=read_training(early, table.matrix, name=table.name) if early else None,
         account={
             "dim": matrix.shape[1],
-            "settings": {"preset": how.preset, "seed": how.seed},
+            "settings": {"preset": gathering.preset, "seed": gathering.seed},
             "counts": {
                 "rows": len(matrix),
                 "zero_rows": shapes["raw"].zero_rows,

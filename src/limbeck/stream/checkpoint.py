@@ -166,21 +166,6 @@ class Checkpoint:
         for part in sorted(parts):
             merge_into(into, self.load_part(part, into))
 
-    def load_state(
-        self, fresh: Sequence[Accumulator], *, plan: Plan | None = None
-    ) -> tuple[list[Accumulator], int, dict[str, int]] | None:
-        """Accumulators, shards done and units dropped of a run that is finished or stopped; None where none is done.
-
-        `fresh` are empty accumulators of the same kinds; the plan is the folder's own unless it is kept elsewhere.
-        """
-        plan = plan or self.load_plan()
-        parts = self._find(plan, fresh)[0] if plan is not None else []
-        if not parts:
-            return None
-        merged = self.load_part(parts[0], fresh)
-        self.merge_all(parts[1:], merged)
-        return merged, sum(map(len, parts)), self.dropped_in(parts)
-
     def _path(self, part: Part) -> Path:
         return self.folder / PARTS / part.file
 

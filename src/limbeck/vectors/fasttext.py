@@ -32,7 +32,9 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Settings:
+class FastTextArgs:
+    """What of fastText's `Args`, kept in the file, its vectors are made by."""
+
     dim: int
     bucket: int
     minn: int
@@ -81,7 +83,7 @@ def read_fasttext_binary(
     return gatherer.table(dim)
 
 
-def read_settings(cursor: Cursor) -> Settings:
+def read_settings(cursor: Cursor) -> FastTextArgs:
     path = cursor.path
     magic, version = cursor.unpack("<ii")
     if magic != MAGIC:
@@ -103,7 +105,7 @@ def read_settings(cursor: Cursor) -> Settings:
             f"{path}: vectors of 1 to {MOST_DIMENSIONS:,} dimensions are needed, got {dim}: get it again.",
             code="out_of_range",
         )
-    return Settings(dim, bucket, minn, maxn)
+    return FastTextArgs(dim, bucket, minn, maxn)
 
 
 class Cursor:
@@ -181,7 +183,7 @@ def read_matrix(cursor: Cursor, rows: int, dim: int, plain: bool) -> Floats:
     return np.memmap(path, dtype="<f4", mode="r", offset=cursor.position, shape=(rows, dim))
 
 
-def portions(words: list[bytes], settings: Settings) -> Iterator[tuple[int, int]]:
+def portions(words: list[bytes], settings: FastTextArgs) -> Iterator[tuple[int, int]]:
     """Ranges of words whose n-grams together have not too many numbers."""
     grams = max(1, min(settings.maxn, LONGEST_WORD) - max(settings.minn, 1) + 1)
     start = size = 0
@@ -195,7 +197,7 @@ def portions(words: list[bytes], settings: Settings) -> Iterator[tuple[int, int]
         yield start, len(words)
 
 
-def subword_rows(words: list[bytes], first: int, words_count: int, settings: Settings) -> tuple[Ints, Ints]:
+def subword_rows(words: list[bytes], first: int, words_count: int, settings: FastTextArgs) -> tuple[Ints, Ints]:
     """Rows of the matrix that make up each word, as (rows, starts): its own, then those of its n-grams.
 
     An n-gram is minn to maxn characters of "<word>", its row the FNV-1a hash of its bytes modulo the buckets.
