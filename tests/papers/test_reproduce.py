@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from commands import draw_only
 from made import as_prose, sentences
+from refusals import raises
 
 import limbeck as lb
 import limbeck.papers.bis2021 as bis2021
@@ -148,6 +149,13 @@ def test_from_python_as_on_the_command_line(vectors: Path, text: Path, tmp_path:
     saved = tmp_path / "saved" / "findings.json"
     assert saved.read_bytes() == (tmp_path / "python" / "findings.json").read_bytes()
     assert lb.ReproduceResult.load(tmp_path / "saved") == result
+    for existing in ("bogus", "resume"):
+        with raises(UsageError, code="unknown_choice", parameter="existing"):
+            result.save(tmp_path / "undrawn", existing=existing)  # type: ignore[arg-type]
+    result.save(tmp_path / "undrawn", figures=False)
+    assert sorted(path.name for path in (tmp_path / "undrawn").rglob("*shift*")) == []
+    assert "figures/" not in (tmp_path / "undrawn" / "findings.md").read_text(encoding="utf-8")
+    assert "figures/shift.png" in (tmp_path / "saved" / "findings.md").read_text(encoding="utf-8")
     other = {**result.record, "note": "another"}
     assert lb.ReproduceResult(other, result.tables) != result
     assert result.plot("shift").axes

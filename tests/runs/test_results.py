@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_models
+from refusals import raises
 
 import limbeck as lb
 from limbeck import runs
-from limbeck.errors import LimbeckError
+from limbeck.errors import LimbeckError, UsageError
 from limbeck.runs.execution.result import RunResult, same
 
 TEXT = [list(sentence.words) for sentence in islice(lb.Corpus("sample"), 120)]
@@ -100,6 +101,8 @@ def test_a_folder_gives_the_result_back(verb: str, made: Callable[[str], RunResu
     check_folder(type(result).load(tmp_path / "saved"), tmp_path / "again")  # what was loaded is saved as well
     with pytest.raises(LimbeckError):
         result.save(tmp_path / "saved")
+    with raises(UsageError, code="unknown_choice", parameter="existing"):  # there is nothing to go on from
+        result.save(tmp_path / "saved", existing="resume")  # type: ignore[arg-type]
     result.save(tmp_path / "saved", existing="replace", figures=False)
 
 

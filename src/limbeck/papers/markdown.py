@@ -35,15 +35,16 @@ def blocks(found: Reproduction, *, figures: str, prefix: str = "", form: str = "
     return text
 
 
-def findings_page(found: Reproduction) -> str:
-    """findings.md: everything, on a page of its own."""
+def findings_page(found: Reproduction, *, figures: bool = True) -> str:
+    """findings.md: everything, on a page of its own; `figures` says whether they lie beside it."""
     parts = blocks(found, figures="figures", form="png")
     own = {name: block.title for name, block in found.paper.blocks.items()}
     titles = {"models": own.pop("models")} | COMMON | own
     lines = [f"# {found.paper.title}", f"{found.paper.citation}, tried again."]
     for name, title in titles.items():
         lines += [f"## {title}", parts[name]] if parts[name] else []
-    lines += ["## Figures", *(parts[f"figure-{name}"] for name in found.paper.figures)]
+    if figures:
+        lines += ["## Figures", *(parts[f"figure-{name}"] for name in found.paper.figures)]
     return "\n\n".join(lines) + "\n"
 
 

@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from limbeck.corpus.settings import CorpusSettings
-from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.errors import InputError, LimbeckError, UsageError, choose
 from limbeck.papers import PAPERS, paper_named
 from limbeck.papers.settings import PaperDataSettings, PaperSettings, ReproduceOutputSettings
 from limbeck.record import read_record
 from limbeck.remote import Place
-from limbeck.runs.execution.result import RunResult
+from limbeck.runs.execution.result import SAVING, RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import ModelsSettings, TextSettings
 from limbeck.settings import options_of
@@ -83,16 +83,18 @@ class ReproduceResult(RunResult):
 
     def save(self, folder: str | Path, *, existing: Literal["fail", "replace"] = "fail", figures: bool = True) -> None:
         """Write a folder as the verb does with `out`: findings, figures and tables."""
-        from limbeck.runs.execution.execute import write
+        from limbeck.runs.execution.execute import telling_folder
         from limbeck.runs.execution.folders import ReproductionFolder
 
+        choose(existing, SAVING, what="--existing")
         if existing == "fail":
             refuse_findings(Path(folder))
         with ReproductionFolder(folder) as place:
-            write(self, place.unfinished, figures=False)
+            with telling_folder(place.unfinished):
+                self.write(place.unfinished, figures=figures)
             place.finish()
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, *, figures: bool = True) -> None:
         """Figures and tables first: a folder with findings.json is whole. Tables that are empty now are removed."""
         from limbeck.papers.markdown import findings_page
         from limbeck.papers.results import draw_figures
@@ -101,13 +103,14 @@ class ReproduceResult(RunResult):
 
         if self.reproduction is None:
             raise LimbeckError("What was loaded is saved by copying its folder.", code="unsupported")
-        draw_figures(self.reproduction, folder / "figures")
+        if figures:
+            draw_figures(self.reproduction, folder / "figures")
         for name, columns in self.numbers.items():
             (folder / name).unlink(missing_ok=True)
             if columns:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 write_csv(folder / name, columns)
-        write_text(folder / "findings.md", findings_page(self.reproduction))
+        write_text(folder / "findings.md", findings_page(self.reproduction, figures=figures))
         text = json.dumps(self.record, indent=2, ensure_ascii=False, allow_nan=False)
         write_text(folder / "findings.json", f"{text}\n")
 

@@ -96,12 +96,19 @@ def complete(run: Run[R], folder: RunFolder, context: RunContext) -> R:
 
 def write(result: RunResult, folder: Path, *, figures: bool) -> None:
     """Everything that a folder holds but its report."""
-    try:
+    with telling_folder(folder):
         result.write(folder)
         if result.has_record:
             write_record(folder, result.record)
         if figures:
             result.draw(folder)
+
+
+@contextmanager
+def telling_folder(folder: Path) -> Iterator[None]:
+    """Turn what a full or read-only disk raises into one sentence that names the folder."""
+    try:
+        yield
     except OSError as error:
         raise LimbeckError(
             f"{folder}: could not be written ({error.strerror or error}): free space or choose another place.",

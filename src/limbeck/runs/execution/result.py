@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from limbeck.reporting.figures import Makers
 
+SAVING = ("fail", "replace")  #: what `save` does with a run that is there; there is none to resume
+
 
 @dataclass(frozen=True, eq=False)
 class RunResult(Tabular):
@@ -59,6 +61,7 @@ class RunResult(Tabular):
         from limbeck.runs.execution.execute import write
         from limbeck.runs.execution.folders import RunFolder
 
+        choose(existing, SAVING, what="--existing")
         with RunFolder(folder, existing=existing) as place:
             write(self, place.unfinished, figures=figures)
             place.finish()
