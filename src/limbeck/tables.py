@@ -8,9 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from limbeck.errors import InputError
 from limbeck.extras import need
+from limbeck.record import AGAIN, FORMAT
 
 Columns = Mapping[str, Sequence[Any]]
+FORMAT_KEY = b"limbeck.format"  #: metadata of a Parquet file: the number of its format
 
 
 class LazyTables(Mapping[str, Columns]):
@@ -80,22 +83,44 @@ def read_table(path: Path, *, text: Collection[str] = ()) -> dict[str, Any]:
         return {
             name: cells if name in text else [_number(cell) for cell in cells] for name, cells in read_csv(path).items()
         }
-    table = need("pyarrow.parquet", purpose="Reading Parquet").read_table(path)
+    table = read_parquet(path)
     return {
         name: column.to_pylist() if str(column.type) == "string" else column.to_numpy()
         for name, column in zip(table.column_names, table.columns, strict=True)
     }
 
 
-def write_parquet(path: Path, columns: Columns) -> None:
-    """A Parquet file, zstd-compressed."""
+def write_parquet(path: Path, columns: Columns, metadata: Mapping[bytes, bytes] | None = None) -> None:
+    """A Parquet file, zstd-compressed, with the number of its format."""
     from limbeck.state import atomic
 
     arrow = need("pyarrow", purpose="Writing Parquet")
     parquet = need("pyarrow.parquet", purpose="Writing Parquet")
-    table = arrow.table({name: arrow.array(values) for name, values in columns.items()})
+    arrays = {name: arrow.array(values) for name, values in columns.items()}
+    table = arrow.table(arrays, metadata={FORMAT_KEY: str(FORMAT), **(metadata or {})})
     with atomic(path) as temporary:
         parquet.write_table(table, temporary, compression="zstd")
+
+
+def open_parquet(path: Path, *, memory_map: bool = False) -> Any:
+    """A Parquet file that limbeck wrote; another format is refused. One without a number is from elsewhere."""
+    file = need("pyarrow.parquet", purpose="Reading Parquet").ParquetFile(path, memory_map=memory_map)
+    found = (file.schema_arrow.metadata or {}).get(FORMAT_KEY)
+    if found not in (None, str(FORMAT).encode()):
+        file.close()
+        raise InputError(
+            f"{path}: format {found.decode(errors='replace')} of another version of limbeck, this one reads format "
+            f"{FORMAT}: {AGAIN}.",
+            code="other_format",
+        )
+    return file
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Any:
+    """The Arrow table in a Parquet file that limbeck wrote, or some of its columns."""
+    open_parquet(path).close()
+    names = None if columns is None else list(columns)
+    return need("pyarrow.parquet", purpose="Reading Parquet").read_table(path, columns=names)
 
 
 def _number(cell: str) -> int | float:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError
-from limbeck.extras import need
 from limbeck.measures.mev import MEASURES as MEV_MEASURES
 from limbeck.papers.estimates import CannotShow, Curve, Floats
 from limbeck.papers.parts import Part
 from limbeck.reporting.read import AGAIN, TABLE, Run, read_runs
+from limbeck.tables import read_parquet
 
 #: measures whose baseline is the layer's anisotropy, and so has that one's interval
 AGAINST_ANISOTROPY = ("self_similarity", "intra_sentence_similarity")
@@ -153,11 +153,10 @@ def _errors(run: Run, measure: str) -> Floats:
 
 
 def _read_words(path: Path, layers: tuple[str, ...], *, least: int) -> Words:
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
     baselines = {name: f"{name}_baseline" for name in MEV_MEASURES}
     by_layer = ["self_similarity", *MEV_MEASURES, *baselines.values()]
     try:  # ValueError: what pyarrow raises for a broken file and for a missing column
-        table = parquet.read_table(path, columns=["word", "layer", "n", "contexts", *by_layer]).to_pydict()
+        table = read_parquet(path, ["word", "layer", "n", "contexts", *by_layer]).to_pydict()
         names = np.array(table["layer"], dtype=str)
         first = np.flatnonzero(names == layers[0])
         columns = {

@@ -15,8 +15,8 @@ from limbeck.evaluation.item_score import ItemScore, compare_items
 from limbeck.evaluation.items import COLUMNS
 from limbeck.evaluation.score import Estimate, Score
 from limbeck.evaluation.significance import draws_for
-from limbeck.extras import need
 from limbeck.reporting.differences import Differences, Row, account_of, judged
+from limbeck.tables import read_parquet
 
 UNKNOWN = Estimate(math.nan, math.nan, math.nan, 0, 0, math.nan)
 
@@ -46,10 +46,9 @@ def compare_scores(a: Path, b: Path, *, draws: int, seed: int) -> Differences:
 def read_scores(folder: Path) -> tuple[list[str], dict[tuple[str, str], Score | ItemScore]]:
     """Names of a run's targets, and its scores by task and column, with their items."""
     account = account_of(folder)
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
     path = folder / "items.parquet"
     try:
-        table = parquet.read_table(path, columns=list(COLUMNS)).to_pydict()
+        table = read_parquet(path, COLUMNS).to_pydict()
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path}: scores are paired item by item, and this file has them; it is not there or not whole "

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError
-from limbeck.extras import need
 from limbeck.record import read_record
-from limbeck.tables import read_csv
+from limbeck.tables import read_csv, read_parquet
 
 Floats = NDArray[np.float64]
 
@@ -150,11 +149,10 @@ def _read_frequency(path: Path, layers: Sequence[str]) -> list[dict[str, Floats]
 
 def read_by_layer(path: Path, index: str, column: str, layers: Sequence[str]) -> Floats:
     """A column of a Parquet file with a row a layer and index, as (layers, d)."""
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
     if not path.is_file():
         raise _unreadable(path, FileNotFoundError())
     try:  # ValueError: what pyarrow raises for a broken file and for a missing column
-        table = parquet.read_table(path, columns=["layer", index, column]).to_pydict()
+        table = read_parquet(path, ["layer", index, column]).to_pydict()
         names, order = np.array(table["layer"], dtype=str), np.array(table[index], dtype=np.int64)
         values = np.array(table[column], dtype=np.float64)
         found = np.stack([values[names == layer][np.argsort(order[names == layer])] for layer in layers])

@@ -25,7 +25,7 @@ from limbeck.reporting.layout import (
 )
 from limbeck.reporting.read import Floats, Run, read_by_layer
 from limbeck.reporting.style import COLOURS, INK, PURPOSE, QUIET, line_of
-from limbeck.tables import read_csv
+from limbeck.tables import read_csv, read_parquet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,9 +51,8 @@ Spaces = Mapping[tuple[str, str], Space]  # (before or after, layer) -> what is 
 
 def read_spaces(folder: Path) -> Spaces:
     """What a run of `limbeck repair` has written of its spaces."""
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
     try:
-        table = parquet.read_table(folder / "space.parquet", columns=["repair", "layer", *PLACES]).to_pydict()
+        table = read_parquet(folder / "space.parquet", ["repair", "layer", *PLACES]).to_pydict()
         facts = read_csv(folder / "space.csv")
         places = {name: np.array(table[name], dtype=np.float64) for name in PLACES}
         which = np.array(table["repair"], dtype=str), np.array(table["layer"], dtype=str)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from limbeck.evaluation.correlations import correlation
 from limbeck.evaluation.paired import paired_means
 from limbeck.evaluation.significance import bootstrap_draws, percentiles
-from limbeck.extras import need
 from limbeck.reporting.word_differences import Measurements, match_layers, read_measurements
+from limbeck.tables import read_parquet
 
 Floats = NDArray[np.float64]
 DRAWS = 1000
@@ -126,8 +126,7 @@ def _sentences(run: Measurements) -> Iterator[Strong]:
 
 def _frequency(run: Measurements, folder: Path, seed: int) -> Iterator[Strong]:
     """Whether frequent words are more, or less, like themselves, where that is clearest."""
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
-    counts = np.array(parquet.read_table(folder / "words.parquet", columns=["n"])["n"][:: len(run.layers)])
+    counts = np.array(read_parquet(folder / "words.parquet", ["n"])["n"][:: len(run.layers)])
     values = run.values["self_similarity"]["value"]
     known = np.isfinite(values).all(axis=0)
     if known.sum() < LEAST_WORDS:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from limbeck.errors import InputError, UsageError
 from limbeck.evaluation.paired import FEWEST, paired_means
 from limbeck.evaluation.significance import draws_for
-from limbeck.extras import need
 from limbeck.reporting.differences import Differences, Row, account_of, judged
 from limbeck.reporting.read import AGAIN, TABLE
-from limbeck.tables import Columns, read_csv
+from limbeck.tables import Columns, read_csv, read_parquet
 
 Floats = NDArray[np.float64]
 WORD_MEASURES = ("self_similarity", "mev", "mev_centered")
@@ -119,10 +118,9 @@ def read_measurements(folder: Path) -> Measurements:
     """A run folder's words and layers."""
     account = account_of(folder)
     layers = tuple(str(layer) for layer in account["layers"])
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
     try:
         table = read_csv(folder / "layers.csv")
-        words = parquet.read_table(folder / "words.parquet", columns=["word", "layer", *WORD_COLUMNS]).to_pydict()
+        words = read_parquet(folder / "words.parquet", ["word", "layer", *WORD_COLUMNS]).to_pydict()
     except (OSError, IndexError, ValueError) as error:
         told = " ".join(str(error).split())[:100]
         raise InputError(

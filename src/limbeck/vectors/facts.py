@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError
-from limbeck.extras import need
 from limbeck.real import real_array
-from limbeck.state import atomic
+from limbeck.tables import open_parquet, write_parquet
 from limbeck.vectors.damaged import told_as_damage
 
 NAME = "words.parquet"
@@ -112,9 +111,8 @@ def folder_of(path: str | Path) -> Path | None:
 
 def read(folder: Path, words: Sequence[str]) -> Facts:
     """Facts of these words, in their order. Another table of the same name, as measured runs have, tells none."""
-    parquet = need("pyarrow.parquet", purpose="reading words.parquet")
     with told_as_damage(folder / NAME, "a table of words", "make the vectors again or remove it"):
-        with parquet.ParquetFile(folder / NAME) as file:
+        with open_parquet(folder / NAME) as file:
             names = set(file.schema_arrow.names)
             there = [name for name in COLUMNS if name in names]
             if "word" not in there or len(there) < 2:
@@ -144,13 +142,10 @@ def total_of_run(folder: Path) -> int | None:
 
 def write(folder: Path, words: Sequence[str], known: Facts) -> None:
     """Write words.parquet with the columns that are known."""
-    arrow = need("pyarrow", purpose="writing words.parquet")
-    parquet = need("pyarrow.parquet", purpose="writing words.parquet")
     columns: dict[str, Any] = {"word": list(words)}
     if known.counts is not None:
-        columns["count"] = arrow.array(known.counts, type=arrow.int64())
+        columns["count"] = known.counts
     if known.origins is not None:
         columns["origin"] = known.origins
-    with atomic(folder / NAME) as temporary:
-        told = {} if known.total is None else {TOTAL: str(known.total).encode()}
-        parquet.write_table(arrow.table(columns, metadata=told), temporary, compression="zstd")
+    told = {} if known.total is None else {TOTAL: str(known.total).encode()}
+    write_parquet(folder / NAME, columns, told)

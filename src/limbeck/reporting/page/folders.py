@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from limbeck.errors import InputError, UsageError
-from limbeck.extras import need
 from limbeck.record import read_record
 from limbeck.reporting.read import Floats
 from limbeck.reporting.space import AFTER, BEFORE
-from limbeck.tables import read_csv
+from limbeck.tables import open_parquet, read_csv, read_parquet
 
 MEASURED = "measure"  #: kind of a folder with the tables of a measuring run, whoever wrote it
 FINDINGS = "reproduce"
@@ -67,11 +66,11 @@ class Folder:
         path = self.file(name)
         if path is None:
             return None
-        parquet = need("pyarrow.parquet", purpose="Reading Parquet")
         try:
-            known = set(parquet.read_schema(path).names)
+            with open_parquet(path) as file:
+                known = set(file.schema_arrow.names)
             wanted = [*columns, *(column for column in perhaps if column in known)]
-            table = parquet.read_table(path, columns=wanted)
+            table = read_parquet(path, wanted)
             return {column: table.column(column) for column in wanted}
         except (OSError, ValueError, KeyError) as error:
             reason = " ".join(str(error).split())[:100]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from limbeck.errors import InputError, UsageError, choose
-from limbeck.extras import need
 from limbeck.reporting.differences import account_of
 from limbeck.reporting.page.sections.layers import MEASURES
 from limbeck.sketch import Curves, sketch
+from limbeck.tables import open_parquet
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 500  #: of one answer
@@ -46,10 +46,9 @@ class WordTable:
         self.name = str(account["name"])
         self.layers = [str(layer) for layer in account["layers"]]
         self.counts = dict(account.get("counts", {}))
-        parquet = need("pyarrow.parquet", purpose="Reading Parquet")
         path = self.folder / "words.parquet"
         try:
-            self._file = parquet.ParquetFile(path, memory_map=True)
+            self._file = open_parquet(path, memory_map=True)
         except (OSError, ValueError) as error:
             told = " ".join(str(error).split())[:100]
             raise InputError(
@@ -139,8 +138,7 @@ class WordTable:
         path = self.folder / "sample.parquet"
         if not path.is_file():
             return []
-        parquet = need("pyarrow.parquet", purpose="Reading Parquet")
-        file = parquet.ParquetFile(path)
+        file = open_parquet(path)
         if not {"word", "sentence"} <= set(file.schema_arrow.names):
             return []
         found: dict[str, None] = {}

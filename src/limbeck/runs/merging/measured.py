@@ -12,7 +12,6 @@ import numpy as np
 
 from limbeck.accumulators import Accumulator, Points
 from limbeck.errors import InputError
-from limbeck.extras import need
 from limbeck.reporting.page.sections.words import CLOUDS
 from limbeck.runs.execution.parts import TEXTS, save_whole
 from limbeck.runs.measure import MeasureResult, MeasureSettings
@@ -26,6 +25,7 @@ from limbeck.stream import Passed, Plan, Source
 from limbeck.stream.checkpoint import PARTS, Part, gaps, merge_into, restored
 from limbeck.stream.context import RunContext
 from limbeck.stream.progress import Progress
+from limbeck.tables import read_parquet
 from limbeck.vectors.damaged import told_as_damage
 
 #: what to do with runs of commands that keep nothing that could be merged
@@ -127,8 +127,7 @@ def sentences_in(side: Side, states: Sequence[Accumulator]) -> dict[int, str]:
 
 
 def column_of(file: Path, name: str) -> list[Any]:
-    parquet = need("pyarrow.parquet", purpose="Reading Parquet")
-    column: list[Any] = parquet.read_table(file, columns=[name]).to_pydict()[name]
+    column: list[Any] = read_parquet(file, [name]).to_pydict()[name]
     return column
 
 
