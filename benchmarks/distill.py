@@ -43,14 +43,12 @@ def main() -> None:
     options = parser.parse_args()
     prepare_process()  # as the command line does, for the bare pass too
 
+    from limbeck import DistillResult
     from limbeck.distillation import DistillSettings
-    from limbeck.runs.distill import DistillResult
     from limbeck.runs.distilling.compute import distill_subject
     from limbeck.runs.distilling.subject import Subject
     from limbeck.runs.distilling.work import EVERYTHING
-    from limbeck.stream import TextSource, survey
-    from limbeck.stream.context import RunContext
-    from limbeck.stream.workers import Workers
+    from limbeck.stream import RunContext, TextSource, Workers, survey
 
     corpus = corpus_of(options.corpus, format=options.format)
     budget = options.batch_tokens or (65536 if options.device == "cuda" else 4096)

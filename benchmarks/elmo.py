@@ -30,9 +30,8 @@ from benchmarks.machine import report
 if TYPE_CHECKING:
     import torch
 
-    from limbeck.corpus.units import Text
-    from limbeck.encoders import ElmoEncoder, Prepared
-    from limbeck.encoders.bilm import BiLM
+    from limbeck.corpus import Text
+    from limbeck.encoders import BiLM, ElmoEncoder, Prepared
 
 PLAIN_BATCH = 32  #: sentences
 #: (filters, highways, cells, projection, clip)
@@ -117,8 +116,7 @@ def compare(encoder: ElmoEncoder, texts: list[Text], options: argparse.Namespace
 def make(options: argparse.Namespace) -> ElmoEncoder:
     import torch
 
-    from limbeck.encoders import ElmoEncoder
-    from limbeck.encoders.bilm import BiLM
+    from limbeck.encoders import BiLM, ElmoEncoder
 
     filters, highways, cells, projection, clip = SIZES[options.size]
     torch.manual_seed(0)
@@ -176,7 +174,7 @@ def plain_whole(model: BiLM, texts: list[Text], at_once: int, options: argparse.
     """All layers (sentences, words, 2 d) of each batch, boundaries included."""
     import torch
 
-    from limbeck.encoders.spelling import spell
+    from limbeck.encoders import spell
 
     found = []
     for some in batched(texts, at_once):
@@ -251,8 +249,7 @@ def largest_difference(encoder: ElmoEncoder, texts: list[Text], options: argpars
 
 def take(corpus: str | None, format: str, words: int) -> list[Text]:
     """Sentences of about so many words in all, each a text."""
-    from limbeck.corpus import Corpus
-    from limbeck.corpus.units import Sentence, Text
+    from limbeck.corpus import Corpus, Sentence, Text
 
     if corpus is None:
         found: Iterator[Sequence[str]] = text.sentences(words)

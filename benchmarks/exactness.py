@@ -28,8 +28,7 @@ from limbeck.runs.measure import MeasureSettings
 from limbeck.runs.measuring.results import Measured, compute
 from limbeck.runs.measuring.sums import accumulators_for
 from limbeck.seeds import generator_for
-from limbeck.stream import Plan, TextSource, run_pass, survey
-from limbeck.stream.context import RunContext
+from limbeck.stream import Plan, RunContext, TextSource, run_pass, survey
 
 ALL = 1 << 40
 SETTINGS = MeasureSettings(max_words=ALL, mev_words=ALL, max_contexts=ALL, points=ALL)  # nothing is sampled

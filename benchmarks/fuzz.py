@@ -239,7 +239,7 @@ def occurrences() -> Iterator[Kind]:
 
 
 def _kept(folder: Path) -> list[Path]:
-    from limbeck.vectors.writer import OccurrenceWriter
+    from limbeck.vectors import OccurrenceWriter
 
     writer = OccurrenceWriter(
         folder / "v", encoder_name="m", encoder_fingerprint="f", layers=("0", "1"), dim=3, dtype="float32", about={}
@@ -338,7 +338,7 @@ OPTIONS = {
 def _elmo(folder: Path) -> list[Path]:
     import torch
 
-    from limbeck.encoders.bilm import BiLM
+    from limbeck.encoders import BiLM
     from limbeck.encoders.bilm_files import write_folder
 
     torch.manual_seed(0)
@@ -367,7 +367,7 @@ def _elmo_published(folder: Path) -> list[Path]:
 
 
 def _load_elmo(folder: Path) -> object:
-    from limbeck.encoders.elmo import ElmoEncoder
+    from limbeck.encoders import ElmoEncoder
 
     return ElmoEncoder.from_folder(folder / "v")
 
@@ -496,7 +496,7 @@ def fuzz(
     """Verdicts of `count` mutations, and what was found: (number, traceback)."""
     verdicts = {"read": 0, "refused": 0, "found": 0}
     findings: list[tuple[int, str]] = []
-    import limbeck.encoders.elmo  # noqa: F401  (loaded once: the processes are forks)
+    from limbeck.encoders import ElmoEncoder  # noqa: F401  (loaded once: the processes are forks)
 
     context = multiprocessing.get_context("fork")
     at, end = start, start + count

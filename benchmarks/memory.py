@@ -106,11 +106,12 @@ def in_a_process(model: Path, path: Path, options: argparse.Namespace) -> dict[s
 
 def one_run(model: str, path: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure, in this process, and say what it took."""
+    from limbeck import MeasureResult
     from limbeck.runs.execution.execute import write
     from limbeck.runs.execution.sources import open_source
-    from limbeck.runs.measure import MeasureResult, MeasureSettings
+    from limbeck.runs.measure import MeasureSettings
     from limbeck.runs.measuring.compute import measure_source
-    from limbeck.stream.context import RunContext
+    from limbeck.stream import RunContext
 
     if options.trace:
         threading.Thread(target=trace, daemon=True).start()

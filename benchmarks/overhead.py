@@ -26,8 +26,7 @@ from limbeck.corpus import Corpus
 
 if TYPE_CHECKING:  # worker processes import this module again: nothing heavy at the top
     from limbeck.runs.measure import MeasureSettings
-    from limbeck.stream import Plan, TextSource
-    from limbeck.stream.workers import Workers
+    from limbeck.stream import Plan, TextSource, Workers
 
 
 def main() -> None:
@@ -49,9 +48,7 @@ def main() -> None:
 
     from limbeck.runs.measure import MeasureSettings
     from limbeck.runs.measuring.sums import accumulators_for
-    from limbeck.stream import TextSource, run_pass, survey
-    from limbeck.stream.context import RunContext
-    from limbeck.stream.workers import Workers
+    from limbeck.stream import RunContext, TextSource, Workers, run_pass, survey
 
     corpus = corpus_of(options.corpus, format=options.format)
     budget = options.batch_tokens or (32768 if options.device == "cuda" else 4096)
@@ -165,8 +162,7 @@ def profile(source: TextSource, shape: dict[str, int], settings: MeasureSettings
     from torch.profiler import profile as watch
 
     from limbeck.runs.measuring.sums import accumulators_for
-    from limbeck.stream import run_pass
-    from limbeck.stream.context import RunContext
+    from limbeck.stream import RunContext, run_pass
 
     context = RunContext(workers)
     host = cProfile.Profile()

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import report as write_figures
-from limbeck.reporting.page import report
+from limbeck.reporting import report
 from limbeck.reporting.read import MEASURES
 from limbeck.runs.measuring.explorer import CLOUDS, NEIGHBORS, OCCURRENCES
 from limbeck.tables import write_csv, write_parquet

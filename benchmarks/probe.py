@@ -21,8 +21,8 @@ import torch
 from torch import nn
 
 from benchmarks.machine import report
-from limbeck.probing.batched import Rows, train
-from limbeck.probing.settings import Training
+from limbeck.probing import Training, train
+from limbeck.probing.batched import Rows
 from limbeck.seeds import generator_for
 
 

@@ -79,8 +79,7 @@ class Passes:
         """Seconds of plan and pass, by a model and a tokeniser that have seen no text yet, as in a command."""
         from limbeck.runs.measure import MeasureSettings
         from limbeck.runs.measuring.sums import accumulators_for
-        from limbeck.stream import TextSource, run_pass
-        from limbeck.stream.context import RunContext
+        from limbeck.stream import RunContext, TextSource, run_pass
 
         encoder = bert(self.tokenizer, device="cpu", dtype="float32", batch_tokens=2 * BUDGET, **self.shape)
         source = TextSource(Corpus(file, format="prose"), encoder, "sentence", BUDGET)
@@ -94,8 +93,8 @@ class Passes:
 
 def overhead(passes: Passes) -> dict[str, Any]:
     """Ray with one worker over the local engine."""
+    from limbeck.stream import Workers
     from limbeck.stream.ray import RayWorkers
-    from limbeck.stream.workers import Workers
 
     began = time.perf_counter()
     with RayWorkers(1, prepare=prepare_process) as ray, Workers() as local:
@@ -168,8 +167,8 @@ def speedup(passes: Passes) -> dict[str, Any]:
 def reduction(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Merge states of shards: one after the other from disk, and tree-wise on Ray."""
     from limbeck.accumulators import Moments, WordSums
+    from limbeck.stream import Plan
     from limbeck.stream.checkpoint import Checkpoint, Part, arrays_of
-    from limbeck.stream.plan import Plan
     from limbeck.stream.ray import RayWorkers, put, ray
     from limbeck.stream.tree import Node, Tree
 
@@ -270,7 +269,7 @@ def _tensor(generator: np.random.Generator, *shape: int) -> Any:
 
 
 def _plan(kind: Any) -> Any:
-    from limbeck.corpus.vocabulary import Vocabulary
+    from limbeck.corpus import Vocabulary
 
     none = np.zeros(0, dtype=np.int64)
     return kind(Vocabulary([], none, none), (), none, 0, 0, 0, 0, 0, {})

@@ -61,9 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from limbeck.cli.process import prepare_process
     from limbeck.distillation.x2static import X2Static
     from limbeck.encoders import HuggingFaceEncoder
-    from limbeck.stream import Choice, TextSource, survey
-    from limbeck.stream.context import RunContext
-    from limbeck.stream.workers import Workers
+    from limbeck.stream import Choice, RunContext, TextSource, Workers, survey
 
     prepare_process()
     with tempfile.TemporaryDirectory(prefix="limbeck-bench-") as folder, Workers(options.workers) as workers:
@@ -92,7 +90,7 @@ def compare(
     source: TextSource, plan: Plan, settings: X2Static, tokenizer: Any, options: argparse.Namespace, workers: Any
 ) -> dict[str, Any]:
     from limbeck.distillation.x2static import train
-    from limbeck.stream.context import RunContext
+    from limbeck.stream import RunContext
 
     lines = [list(sentence.words) for sentence in source.corpus]
     published = Published(source, plan, tokenizer, settings.subsample)
@@ -154,8 +152,7 @@ def memory(
     """The most that torch held on the device, teacher included, with bfloat16 moments and with float32 ones."""
     import torch
 
-    from limbeck.stream import run_pass
-    from limbeck.stream.context import RunContext
+    from limbeck.stream import RunContext, run_pass
 
     found = {}
     for moments in ("bfloat16", "float32"):

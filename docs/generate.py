@@ -19,8 +19,7 @@ import numpy as np
 
 from docs import commands
 from limbeck import measures
-from limbeck.measures import contextuality, isotropy, norms, spectrum
-from limbeck.measures.result import Result
+from limbeck.measures import Result, contextuality, isotropy, norms, spectrum
 from limbeck.runs.measuring.presets import PRESETS, Preset
 
 PAGE = Path(__file__).with_name("measures.md")

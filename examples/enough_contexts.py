@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 import limbeck as lb
-from limbeck.corpus.units import Sentence
+from limbeck.corpus import Sentence
 
 OUT = Path("runs/enough.txt")
 SHORTEST, LONGEST = 5, 80  #: words of a sentence: longer ones cost more than they tell of each

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import limbeck as lb
 from limbeck.corpus import Sentence
-from limbeck.probing.finetuning.data import tagged
 
 OUT = Path("runs/fine-tuning")
 
@@ -25,7 +24,7 @@ def trained() -> Path:
         for one in islice(lb.Corpus("sample"), 400)
         if any("tense" in labels for labels in one.labels.values())
     ]
-    task = tagged("tense", {"train": found[8:], "dev": found[:8]})
+    task = lb.probing.tagged("tense", {"train": found[8:], "dev": found[:8]})
     settings = {"steps": 6, "batch": 4, "learning_rate": 1e-3, "attention_texts": 0}
     made = lb.finetune("mini-bert", task, **settings, out=OUT / "model", existing="replace")
     print(f"trained on {len(found) - 8} sentences, best after {made.best_step} steps")

@@ -12,7 +12,6 @@ import numpy as np
 
 import limbeck as lb
 from limbeck.encoders import FunctionEncoder
-from limbeck.seeds import generator_for
 
 DIM = 64
 known: dict[str, np.ndarray] = {}
@@ -20,7 +19,7 @@ known: dict[str, np.ndarray] = {}
 
 def vector_of(triple: str) -> np.ndarray:
     if triple not in known:
-        known[triple] = generator_for(0, "triple", triple).normal(size=DIM)
+        known[triple] = np.random.default_rng(list(triple.encode())).normal(size=DIM)
     return known[triple]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import limbeck as lb
-from limbeck.corpus.sample import sample_path
+from limbeck.corpus import sample_path
 
 OUT = Path("runs/machines")
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from limbeck.corpus.segment import splitter_for
+from limbeck.corpus import splitter_for
 from recipes.kneser_ney import KneserNey
 from recipes.miniatures import CLS, MASK, MASKED, OUTPUT_WORDS, PIECES, SEP
 from recipes.scorers import (

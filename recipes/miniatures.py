@@ -16,8 +16,7 @@ import torch.nn.functional as F
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from limbeck.encoders.bilm import BiLM
-from limbeck.encoders.spelling import spell
+from limbeck.encoders import BiLM, spell
 from recipes.tokens import PIECES, SPECIALS, vocabulary_of
 
 WIDTH = 128

@@ -18,8 +18,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from limbeck.encoders.bilm import BiLM
-from limbeck.encoders.spelling import spell
+from limbeck.encoders import BiLM, spell
 from recipes.kneser_ney import KneserNey
 from recipes.miniatures import CLS, MASK, POSITIONS, SEP, UNK
 from recipes.tokens import BEGIN, END

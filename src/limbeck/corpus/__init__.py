@@ -11,6 +11,8 @@ from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.corpus.corpus import Corpus
+    from limbeck.corpus.sample import sample_path
+    from limbeck.corpus.segment import splitter_for
     from limbeck.corpus.units import Sentence, Text
     from limbeck.corpus.vocabulary import Vocabulary
 else:
@@ -18,9 +20,11 @@ else:
         __name__,
         {
             "corpus": "Corpus",
+            "sample": "sample_path",
+            "segment": "splitter_for",
             "units": "Sentence Text",
             "vocabulary": "Vocabulary",
         },
     )
 
-__all__ = ["Corpus", "Sentence", "Text", "Vocabulary"]
+__all__ = ["Corpus", "Sentence", "Text", "Vocabulary", "sample_path", "splitter_for"]

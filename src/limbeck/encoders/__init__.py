@@ -8,27 +8,32 @@ from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.encoders.batching import batches, concatenate, select
+    from limbeck.encoders.bilm import BiLM
     from limbeck.encoders.elmo import ElmoEncoder
     from limbeck.encoders.function import FunctionEncoder
     from limbeck.encoders.huggingface import HuggingFaceEncoder
     from limbeck.encoders.loading import load_encoder
     from limbeck.encoders.protocol import Encoder, EncoderLike, Prepared, Preparer, as_encoder
+    from limbeck.encoders.spelling import spell
     from limbeck.encoders.table import TableEncoder
 else:
     __getattr__, __dir__ = lazy(
         __name__,
         {
             "batching": "batches concatenate select",
+            "bilm": "BiLM",
             "elmo": "ElmoEncoder",
             "function": "FunctionEncoder",
             "huggingface": "HuggingFaceEncoder",
             "loading": "load_encoder",
             "protocol": "Encoder EncoderLike Prepared Preparer as_encoder",
+            "spelling": "spell",
             "table": "TableEncoder",
         },
     )
 
 __all__ = [
+    "BiLM",
     "ElmoEncoder",
     "Encoder",
     "EncoderLike",
@@ -42,4 +47,5 @@ __all__ = [
     "concatenate",
     "load_encoder",
     "select",
+    "spell",
 ]

@@ -14,7 +14,7 @@ from limbeck.lazy import lazy
 if TYPE_CHECKING:
     from limbeck.probing.attention import AttentionSimilarity, attention_similarity
     from limbeck.probing.batched import Probes, train
-    from limbeck.probing.finetuning.data import TaskData, read_task
+    from limbeck.probing.finetuning.data import TaskData, read_task, tagged
     from limbeck.probing.finetuning.head import load_head
     from limbeck.probing.finetuning.settings import FinetuneSettings
     from limbeck.probing.labelled import Labelled, read_labelled
@@ -26,7 +26,7 @@ else:
         {
             "attention": "AttentionSimilarity attention_similarity",
             "batched": "Probes train",
-            "finetuning.data": "TaskData read_task",
+            "finetuning.data": "TaskData read_task tagged",
             "finetuning.head": "load_head",
             "finetuning.settings": "FinetuneSettings",
             "labelled": "Labelled read_labelled",
@@ -49,5 +49,6 @@ __all__ = [
     "read_labelled",
     "read_task",
     "score",
+    "tagged",
     "train",
 ]
