@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import raises, refused
 
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.encoders import TableEncoder
-from limbeck.errors import UsageError
+from limbeck.errors import InputError, UsageError
 from limbeck.repairs import Center, save
 from limbeck.vectors import StaticVectors
 
@@ -397,3 +397,88 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert "examples:" in said
     for what in ("structure", "tense", "frequency", "clusters"):
         assert f"limbeck analyze {what}" in said
+
+
+class Fixed:
+    """An encoder of one's own; what it is called in memory changes from object to object."""
+
+    def __init__(self) -> None:
+        self.inner = TableEncoder(StaticVectors.load("vectors.txt"), name="mine")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["inner"], name)
+
+
+def shorten(path: str) -> None:
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    Path(path).write_text("\n".join(lines[: len(lines) - 6]) + "\n", encoding="utf-8")
+
+
+def change_vectors(path: str) -> None:
+    """Another vector for its last word."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    word, first, rest = lines[-1].split(" ", 2)
+    Path(path).write_text("\n".join([*lines[:-1], f"{word} {float(first) + 1} {rest}"]) + "\n", encoding="utf-8")
+
+
+def encode_anew() -> None:
+    shorten("text.txt")
+    kept("replace")
+
+
+def kept(existing: str = "fail") -> None:
+    lb.encode("vectors.txt", "text.txt", format="words", out="kept", existing=existing)
+
+
+def save_repair(seed: int) -> None:
+    save(Center().fit(np.random.default_rng(seed).standard_normal((50, 16))), "mine.safetensors")
+
+
+#: what is analyzed, and how something that it reads becomes another thing of the same name
+CHANGED: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "text": ("clusters", {"model": "vectors.txt", **KEYWORDS["clusters"]}, lambda: shorten("text.txt")),
+    "model": ("clusters", {"model": "vectors.txt", **KEYWORDS["clusters"]}, lambda: change_vectors("vectors.txt")),
+    "one of several models": (
+        "clusters",
+        {"model": ["other.txt", "vectors.txt"], **KEYWORDS["clusters"]},
+        lambda: change_vectors("vectors.txt"),
+    ),
+    "treebank": ("structure", {"model": "vectors.txt", **KEYWORDS["structure"]}, lambda: shorten("bank.conllu")),
+    "pairs": ("structure", {"model": "vectors.txt", **KEYWORDS["pairs"]}, lambda: shorten("some.pairs.tsv")),
+    "labelled text": ("tense", {"model": "vectors.txt", **KEYWORDS["tense"]}, lambda: shorten("tenses.jsonl")),
+    "text counted in": (
+        "frequency",
+        {"model": "vectors.txt", "corpus": "tenses.jsonl", "count_in": "counts.jsonl"},
+        lambda: shorten("counts.jsonl"),
+    ),
+    "repair": (
+        "frequency",
+        {"model": "vectors.txt", **KEYWORDS["frequency"], "repair": "mine.safetensors"},
+        lambda: save_repair(1),
+    ),
+    "kept vectors": ("frequency", {"vectors": "kept"}, encode_anew),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_a_finished_run_is_not_that_of_changed_data(folder: Path, what: str) -> None:
+    Path("counts.jsonl").write_bytes(Path("tenses.jsonl").read_bytes())
+    save_repair(0)
+    kept()
+    kind, keywords, change = CHANGED[what]
+    asked = {**keywords, "method": ["center"], "out": "run", "figures": False}
+    made = lb.analyze(kind, **asked)
+    assert lb.analyze(kind, **asked, existing="resume").record["seconds"] == made.record["seconds"]
+    change()
+    with raises(InputError, code="other_run", parameter="out"):
+        lb.analyze(kind, **asked, existing="resume")
+
+
+def test_a_model_that_is_loaded_again_is_the_same(folder: Path) -> None:
+    asked = {**KEYWORDS["clusters"], "method": ["center"], "out": "run", "figures": False}
+    made = lb.analyze("clusters", Fixed(), **asked)
+    assert lb.analyze("clusters", Fixed(), **asked, existing="resume") == made
+    assert made.record["source"]["model"] == ["mine"]
+    change_vectors("vectors.txt")
+    with raises(InputError, code="other_run", parameter="out"):
+        lb.analyze("clusters", Fixed(), **asked, existing="resume")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,7 +24,7 @@ from limbeck.analysis.settings import (
 )
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
-from limbeck.errors import UsageError
+from limbeck.errors import LimbeckError, UsageError
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import (
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from limbeck.corpus import Corpus
     from limbeck.encoders.protocol import Encoder
     from limbeck.reporting.figures import Makers
+    from limbeck.stream import Source
     from limbeck.stream.context import RunContext
 
 #: tables of all analyses; an analysis has some of them
@@ -165,6 +166,9 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
     batches: BatchSettings
     engine: WorkersSettings
 
+    #: name and fingerprint of what was read: of each model in their order, of corpus, count_in or vectors
+    read: dict[str, Any] = field(init=False, repr=False, default_factory=dict)
+
     @property
     def what(self) -> str:
         assert self.kind.what is not None
@@ -215,9 +219,21 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
 
     @property
     def subject(self) -> dict[str, Any]:
-        """What is analyzed, for the record."""
+        """What was analyzed, for the record: as it was named, or what it is called where it is an object."""
         given = {**self.models.given(), **self.text.given(), **self.vectors.given()}
-        return {name: [one if isinstance(one, str) else str(one) for one in _listed(given[name])] for name in given}
+        if "model" in given:
+            pairs = zip(given["model"], self.read["models"], strict=True)
+            given["model"] = [str(one) if isinstance(one, str | Path) else told["name"] for one, told in pairs]
+        for name in given.keys() & {"corpus", "vectors"}:
+            one = given[name]
+            given[name] = [str(one)] if isinstance(one, str | Path) else self.read[name]["name"]
+        return given
+
+    def options(self) -> dict[str, Any]:
+        given = super().options()
+        if "count_in" in given and not isinstance(given["count_in"], str | Path):
+            given["count_in"] = self.read["count_in"]["name"]
+        return given
 
     def compute(self, context: RunContext) -> AnalyzeResult:
         from limbeck.analysis.result import joined
@@ -237,10 +253,8 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
     def _of_vectors(self, context: RunContext) -> Analysis:
         """The analysis of cached vectors."""
         from limbeck.analysis import clusters_of, frequency_of
-        from limbeck.runs.execution.sources import need_words, open_source
 
-        asked = self.loading.given() | self.encoder.given() | self.reading.given() | self.unit.given()
-        source = need_words(open_source(vectors=self.vectors.vectors, **asked, **self.batches.given()))
+        source = self._vectors()
         about: dict[str, Any] = dict(source.describe())
         common: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
         common["settings"] = self._settings(
@@ -257,9 +271,8 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
         from limbeck.stream import TextSource
         from limbeck.stream.run import choose_unit
 
-        data = self.data.data or ()
-        pairs = self.what == "structure" and are_pairs(data)
-        encoder = self._encoder(model, pairs=pairs)
+        data, pairs = self.data.data or (), self.pairs
+        encoder = self._encoder(model)
         batch_tokens = self.batches.batch_tokens
         about = encoder.describe()
         common: dict[str, Any] = {"workers": context.workers, "progress": context.progress}
@@ -269,7 +282,7 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
         if self.what == "structure":
             return structure_of(encoder, treebank_of(data), groups=self.structure, batch_tokens=batch_tokens, **common)
         with ExitStack() as stack:
-            corpus = self._corpus(self.text.corpus, stack)
+            corpus = self._corpus("corpus", self.text.corpus, stack)
             if self.what == "tense":
                 found = tense_of(
                     encoder,
@@ -285,10 +298,24 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
                 return noted(clusters_of(source, k=self.clusters.clusters, **common), corpus)
             if self.frequency.count_in is None:
                 return noted(frequency_of(source, **common), corpus)
-            other = self._corpus(self.frequency.count_in, stack)
+            other = self._corpus("count_in", self.frequency.count_in, stack)
             return noted(frequency_of(source, count_in=replace(source, corpus=other), **common), corpus, other)
 
-    def _encoder(self, model: Any, *, pairs: bool) -> Encoder:
+    @property
+    def pairs(self) -> bool:
+        """Whether the structure of pairs of sentences is looked at, rather than of a treebank's."""
+        return self.what == "structure" and are_pairs(self.data.data or ())
+
+    def _vectors(self) -> Source:
+        """Cached vectors."""
+        from limbeck.runs.execution.sources import need_words, open_source
+
+        asked = self.loading.given() | self.encoder.given() | self.reading.given() | self.unit.given()
+        source = need_words(open_source(vectors=self.vectors.vectors, **asked, **self.batches.given()))
+        self.read["vectors"] = {"name": [source.name], "fingerprint": source.fingerprint}
+        return source
+
+    def _encoder(self, model: Any) -> Encoder:
         """The model with its last layer and the analysis' units, where no others are asked for."""
         from limbeck.runs.execution.sources import is_static, open_encoder
 
@@ -296,12 +323,14 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
         chooses = not is_static(model) if isinstance(model, str | Path) else has_layers(model)
         if chooses:
             given.setdefault("layers", "-1")
-        if given.get("units") == "characters" or ("units" not in given and (pairs or not chooses)):
+        if given.get("units") == "characters" or ("units" not in given and (self.pairs or not chooses)):
             given["units"] = "words"
         given.setdefault("units", UNITS[self.what])
-        return open_encoder(model, **given)
+        encoder = open_encoder(model, **given)
+        self.read.setdefault("models", []).append({"name": encoder.name, "fingerprint": encoder.fingerprint})
+        return encoder
 
-    def _corpus(self, corpus: Any, stack: ExitStack) -> Corpus:
+    def _corpus(self, name: str, corpus: Any, stack: ExitStack) -> Corpus:
         """A text, or the sample corpus; a copy of standard input is removed at the end, what is open stays open."""
         from limbeck.corpus import Corpus
         from limbeck.corpus.sample import sample_path
@@ -309,33 +338,70 @@ limbeck analyze frequency --model mini-bert --method standardize+cluster:n_clust
 
         options = self.reading.given() | ({"characters": True} if self.encoder.units == "characters" else {})
         found = open_corpus(str(sample_path()) if corpus is None else corpus, **options)
+        if name not in self.read:  # each model reads it
+            self.read[name] = {
+                "name": found.describe()["paths"] or ["text in memory"],
+                "fingerprint": found.fingerprint,
+            }
         return found if isinstance(corpus, Corpus) else stack.enter_context(found)
 
     def _settings(
         self, model: str, fingerprint: object, about: Mapping[str, Any], context: RunContext
     ) -> AnalysisSettings:
         """The settings with the repairs of a model, which are read from their files."""
-        from limbeck.repairs import load_repairs
         from limbeck.repairs.folders import units_of
 
-        paths = [one for one in self.analysis.repair or () if not isinstance(one, Mapping)]
-        loaded = {Path(path).name: load_repairs(path, model=model, model_fingerprint=fingerprint) for path in paths}
-        if len(loaded) < len(paths):
-            raise UsageError(
-                "each --repair must have a name of its own; got two files or folders of one name: rename one.",
-                code="twice",
-                parameter="repair",
-            )
-        for path in paths:
+        repairs = self._repairs(model=model, model_fingerprint=fingerprint)
+        for path in self.repair_paths:
             was, now = units_of(path).get("units"), about.get("encoder_settings", about).get("units")
             if None not in (was, now) and was != now:
                 context.notify(
                     f"limbeck: note: {path} was fitted on {was}, and {now} are looked at: fit one with --units {now}"
                 )
-        return replace(self.analysis, repair=({**self.analysis.repairs, **loaded},))
+        return replace(self.analysis, repair=(repairs,))
+
+    @property
+    def repair_paths(self) -> list[Any]:
+        return [one for one in self.analysis.repair or () if not isinstance(one, Mapping)]
+
+    def _repairs(self, **of: Any) -> dict[str, Any]:
+        """All fitted repairs by name, those in files if they were fitted on this model."""
+        from limbeck.repairs import load_repairs
+
+        loaded = {Path(path).name: load_repairs(path, **of) for path in self.repair_paths}
+        if len(loaded) < len(self.repair_paths):
+            raise UsageError(
+                "each --repair must have a name of its own; got two files or folders of one name: rename one.",
+                code="twice",
+                parameter="repair",
+            )
+        return {**self.analysis.repairs, **loaded}
 
     def identity(self) -> Any:
-        return {"source": self.subject, "options": self.options()}
+        from limbeck.vectors.occurrences import fingerprint_file
+
+        if not self.read:  # asked of a finished folder, before anything has been opened
+            self._look()
+        data = self.data.data or ()
+        read = dict(self.read)
+        if data:
+            read["data"] = fingerprint_file(*map(Path, files_of(data))) if self.pairs else treebank_of(data).fingerprint
+        if self.analysis.repair:
+            read["repair"] = {name: repair_fingerprint(one) for name, one in self._repairs().items()}
+        options = {name: one for name, one in self.options().items() if name not in ("data", "count_in", "repair")}
+        return {"read": read, "options": options}
+
+    def _look(self) -> None:
+        """Open what is read for its fingerprint alone, one model after another."""
+        if self.vectors.vectors is not None:
+            self._vectors()
+        for model in self.models.model or ():
+            self._encoder(model)
+        with ExitStack() as stack:
+            if self.vectors.vectors is None and self.what != "structure":
+                self._corpus("corpus", self.text.corpus, stack)
+            if self.frequency.count_in is not None:
+                self._corpus("count_in", self.frequency.count_in, stack)
 
 
 def analyze(
@@ -354,6 +420,20 @@ def analyze(
     """
     models = None if model is None else tuple(model) if isinstance(model, list) else (model,)
     return AnalyzeRun.results(progress, what=what, model=models, corpus=corpus, **keywords)[0]
+
+
+def repair_fingerprint(repair: Any) -> Any:
+    """Changes with what a fitted repair does; of {layer: repair} one for each layer."""
+    import joblib  # type: ignore[import-untyped]
+
+    from limbeck.repairs.files import fingerprint_of
+
+    if isinstance(repair, Mapping):
+        return {layer: repair_fingerprint(one) for layer, one in repair.items()}
+    try:
+        return fingerprint_of(repair)
+    except LimbeckError:  # a transformer that is not limbeck's
+        return str(joblib.hash(repair))
 
 
 def has_layers(model: Any) -> bool:
