@@ -260,7 +260,7 @@ limbeck measure --model models/sst2 --corpus sample --out runs/sst2
     def identity(self) -> Any:
         names = {one.name for kind in (FinetuneSettings, TaskSettings) for one in options_of(kind)}
         options = {name: value for name, value in self.options().items() if name in names}
-        return {"task": self.data.name, "parent": self.parent, "options": options}
+        return {"task": self.data.name, "data": self.data.fingerprint, "parent": self.parent, "options": options}
 
     @cached_property
     def parent(self) -> str:

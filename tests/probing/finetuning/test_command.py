@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tiny_models
-from refusals import refused
+from refusals import raises, refused
 
 import limbeck as lb
 from limbeck.cli import main
+from limbeck.corpus.units import Sentence
 from limbeck.encoders import load_encoder
 from limbeck.encoders.loading import load_parts
-from limbeck.errors import UsageError
+from limbeck.errors import InputError, UsageError
 from limbeck.probing.finetuning import training
+from limbeck.probing.finetuning.data import tagged
 from limbeck.stream import collect_texts
 from limbeck.tables import read_csv
 
@@ -231,3 +235,37 @@ def test_a_task_that_was_read_and_a_model_that_was_loaded(model: Path, data: Pat
     same = lb.finetune(model, "sst2", data, steps=1, batch=4, attention_texts=0)
     assert found.fingerprint == same.fingerprint
     assert found.record["parent"] | {"model": ""} == same.record["parent"] | {"model": ""}
+
+
+@pytest.mark.parametrize("change", ["labels", "texts", "fewer"])
+def test_a_finished_run_is_not_that_of_changed_data(change: str, model: Path, data: Path, tmp_path: Path):
+    """Files of the same names, with other labels, other words, or a line less."""
+    shutil.copytree(data, tmp_path / "data")
+    asked = {"steps": 1, "attention_texts": 0, "figures": False, "out": tmp_path / "out"}
+    made = lb.finetune(model, "sst2", tmp_path / "data", **asked)
+    again = lb.finetune(model, "sst2", tmp_path / "data", **asked, existing="resume")
+    assert again.record["seconds"] == made.record["seconds"]
+    file = tmp_path / "data" / "SST" / "stsa.binary.train"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    if change == "labels":
+        lines = [f"{1 - int(line[0])}{line[1:]}" for line in lines]
+    elif change == "texts":
+        lines[0] = lines[0].replace(" in ", " on ")
+    else:
+        lines = lines[:-2]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with raises(InputError, code="other_run", parameter="out"):
+        lb.finetune(model, "sst2", tmp_path / "data", **asked, existing="resume")
+
+
+def test_other_tags_are_other_data():
+    """Of tagged words: words, tags, blanks and their division into parts."""
+
+    def of(words: str = "the boat rose", tag: str = "NOUN", **more: Any) -> str:
+        train = Sentence(tuple(words.split()), labels={0: {"tag": "DET"}, 1: {"tag": tag}}, **more)
+        parts = {split: [train] for split in ("train", "dev", "test")}
+        return tagged("pos", parts).fingerprint
+
+    assert of() == of()
+    others = [of(), of("the boat fell"), of(tag="VERB"), of(glued=frozenset({1}))]
+    assert len(set(others)) == len(others)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from limbeck.evaluation.classifying.task import Examples
 from limbeck.probing.finetuning import tags
 from limbeck.probing.finetuning.settings import Column, known_tasks
 from limbeck.seeds import generator_for
+from limbeck.state import digest_of
 
 Level = Literal["word", "sentence"]
 HELD_OUT = 0.1  #: of the training set, where a task has no development set
@@ -68,6 +70,21 @@ class TaskData:
     metric: str = "accuracy"
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the examples, their order, their labels and the classes."""
+        arrays: dict[str, NDArray[Any]] = {}
+        told: list[Any] = [self.level, self.classes, self.unknown, self.metric]
+        for name, part in self.parts.items():
+            told.append([name, [[one.words, sorted(one.glued)] for one in part.sentences]])
+            arrays |= {f"{name} {row}": tags for row, tags in enumerate(part.tags)}
+            if part.examples is not None:
+                told.append([list(side) for side in part.examples.texts])
+                arrays[f"{name} labels"] = part.examples.labels
+                if part.examples.places is not None:
+                    arrays[f"{name} places"] = part.examples.places
+        return digest_of(arrays, json.dumps(told))
 
     def limited(self, *, most: int | None, most_dev: int | None, seed: int) -> TaskData:
         """The same with at most so many training and development examples, drawn by seed."""
