@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -284,6 +284,25 @@ def check_target(target: str | Path, *, existing: str = "fail") -> None:
             code="unfinished",
             parameter="existing",
         )
+
+
+def refuse_input(target: str | Path, inputs: Iterable[Path]) -> None:
+    """Refuse to replace a folder that is read, that holds what is read, or that is a part of a run that is read."""
+    place = place_of(as_path(target))
+    if remote_target(target, MARKERS) is None and not os.path.lexists(place):
+        return  # there is nothing to replace
+    for path in inputs:
+        named = Path(as_path(path)).expanduser()
+        if remote_target(path, MARKERS) is None and not os.path.lexists(named):
+            continue  # a text, or a name on the Hugging Face Hub
+        given = place_of(named)
+        part = place.is_relative_to(given) and f"{place.relative_to(given).as_posix()}/" in (own_in(given) or ())
+        if part or given.is_relative_to(place):
+            raise LimbeckError(
+                f"{target}: this run reads {path}, which would be replaced: choose another --out.",
+                code="in_the_way",
+                parameter="out",
+            )
 
 
 def refuse_moved(place: Path) -> None:

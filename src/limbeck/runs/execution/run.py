@@ -17,7 +17,7 @@ from limbeck.errors import InputError
 from limbeck.record import read_record
 from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.settings import FolderSettings, OptionalFolderSettings, RepairedSettings
-from limbeck.settings import options_of
+from limbeck.settings import options_of, path_of
 from limbeck.stream.settings import BatchSettings, WorkersSettings
 
 if TYPE_CHECKING:
@@ -89,6 +89,23 @@ class Run(Command, Generic[R]):
 
     def validate(self) -> None:
         """Refuse what cannot work, before anything expensive: no model is loaded here."""
+
+    def inputs(self) -> Iterator[Path]:
+        """Paths that are given to it to be read, by whichever options name files; names of models are none."""
+        for name, kind in self.settings().items():
+            for one in options_of(kind) if name != "output" else ():
+                given = getattr(getattr(self, name), one.name)
+                for value in (given if isinstance(given, list | tuple) else [given]) if one.files else ():
+                    path = None if isinstance(value, str) and value in one.names else path_of(value)
+                    if path is not None:
+                        yield path
+
+    def check_inputs(self) -> None:
+        """Refuse to replace what the run itself reads."""
+        from limbeck.runs.execution.folders import refuse_input
+
+        if self.output.out is not None and self.output.existing == "replace":
+            refuse_input(self.output.out, self.inputs())
 
     def check_folder(self) -> None:
         """Refuse a place that its folder could not be put into."""
