@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,22 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
 def outside(text: str) -> str:
     """What stands outside the blocks."""
     return re.sub(r"(?ms)^(<!-- begin generated: (\S+) -->)$.*?^(<!-- end generated: \2 -->)$", r"\1\3", text)
+
+
+def test_a_page_keeps_its_place_and_its_mode(found: Reproduction, tmp_path: Path) -> None:
+    page, link = tmp_path / "page.md", tmp_path / "elsewhere" / "link.md"
+    page.write_text(PROSE, encoding="utf-8")
+    link.parent.mkdir()
+    link.symlink_to(Path("..") / "page.md")
+    for mode in (0o600, 0o664, 0o440):
+        page.chmod(0o600)
+        page.write_text(PROSE, encoding="utf-8")
+        page.chmod(mode)
+        write_page(link, blocks(found, figures="figures"))
+        assert link.is_symlink()
+        assert "old numbers" not in page.read_text(encoding="utf-8")
+        assert stat.S_IMODE(page.stat().st_mode) == mode
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "link.md", "page.md"]
 
 
 def test_prose_stays_and_numbers_change(found: Reproduction, tmp_path: Path) -> None:

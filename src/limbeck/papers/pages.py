@@ -11,11 +11,13 @@ Only what stands between them is ever written; the rest is its authors'.
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from limbeck.errors import InputError, UsageError, choose
-from limbeck.state import write_text
+from limbeck.places import place_of
+from limbeck.state import atomic
 
 MARK = re.compile(r"^<!-- (begin|end) generated: (\S+) -->[ \t]*(?=\r?$)", re.MULTILINE)
 
@@ -102,4 +104,9 @@ def write_page(path: Path, blocks: Mapping[str, str]) -> None:
     text = read_page(path, blocks)
     filled = fill(text, blocks, page=path)
     if filled != text:
-        write_text(path, filled)
+        place = place_of(path)  # of a link the file that it leads to
+        mode = stat.S_IMODE(place.stat().st_mode)
+        with atomic(place) as temporary:
+            temporary.chmod(mode | stat.S_IWUSR)
+            temporary.write_bytes(filled.encode("utf-8"))  # ends of lines as they are
+        place.chmod(mode)
