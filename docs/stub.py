@@ -94,9 +94,9 @@ def signatures(name: str, verb: Callable[..., Any], command: type[Command]) -> I
 
 
 def spelled(parameter: inspect.Parameter) -> str:
-    """A parameter of the verb itself."""
+    """A parameter of the verb itself; one that is "" by default is needed, the verb says so after misspelt ones."""
     star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
-    default = "" if parameter.default is parameter.empty else " = ..."
+    default = "" if parameter.default in (parameter.empty, "") else " = ..."
     return f"{star}{parameter.name}: {parameter.annotation}{default}"
 
 

@@ -26,6 +26,7 @@ SENTENCES = [["green", "tea"], ["black", "tea"], ["black", "night"]]
         (lambda: lb.probe("mini-bert", SENTENCES, epoch=1), "epoch", "epochs"),
         (lambda: lb.finetune("mini-bert", "pos", epoch=1), "epoch", "epochs"),
         (lambda: lb.repair("mini-bert", SENTENCES, method="center", weight=1, out="x"), "weight", "weights"),
+        (lambda: lb.repair("mini-bert", SENTENCES, metod="center"), "metod", "method"),
         (lambda: lb.compare("a", "b", draw=1), "draw", "draws"),
     ],
 )
@@ -36,6 +37,26 @@ def test_an_unknown_parameter_is_named_with_the_nearest(call, unknown, near):
     assert near in str(told.value)
     assert "__init__" not in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_repair_needs_a_method():
+    with raises(UsageError, code="required", parameter="method"):
+        lb.repair("mini-bert", SENTENCES)
+
+
+@pytest.mark.parametrize("value", [None, 3, {}, b"folder"])
+def test_what_is_no_path_is_refused_in_one_line(value):
+    result = lb.MeasureResult({}, {})
+    for call, parameter in (
+        (lb.load, "path"),
+        (lb.run, "pipeline"),
+        (lb.MeasureResult.load, "folder"),
+        (lb.ReproduceResult.load, "folder"),
+        (result.save, "folder"),
+        (lb.ReproduceResult({}, {}).save, "folder"),
+    ):
+        with raises(UsageError, code="wrong_type", parameter=parameter):
+            call(value)
 
 
 def test_settings_of_the_other_kind_of_encoder_are_refused():

@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -181,8 +181,11 @@ def tells_run(raw: bytes) -> bool:
         told = json.loads(raw)
     except (ValueError, RecursionError):
         return False
-    if not isinstance(told, dict):
-        return False
+    return isinstance(told, dict) and is_run(told)
+
+
+def is_run(told: Mapping[str, Any]) -> bool:
+    """Whether limbeck has written this record."""
     versions = told.get("versions")
     named = "limbeck" in told or (isinstance(versions, dict) and "limbeck" in versions) or "identity" in told
     return ("command" in told and named) or {"encoder_fingerprint", "shards"} <= told.keys()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import InputError, without_passwords
-from limbeck.places import missing_run
+from limbeck.places import is_run, missing_run
 
 FORMAT = 2  #: of run.json and of the tables beside it
 AGAIN = "make the run again"
@@ -57,6 +57,11 @@ def read_record(path: Path, *, odd: bool = False) -> dict[str, Any]:
 def check_format(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     """The record, if its folder has the format of this version."""
     found = record.get("format")
+    if found is None and not is_run(record):
+        raise InputError(
+            f"{folder}: the folder of a finished run is needed, its run.json is none of limbeck's: check the path.",
+            code="no_run",
+        )
     if found != FORMAT:
         what = "an earlier version" if found is None or (isinstance(found, int) and found < FORMAT) else "a later one"
         raise InputError(

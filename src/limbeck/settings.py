@@ -305,6 +305,12 @@ def path_of(value: Any) -> Path | None:
     return UrlPath(path) if as_url(path) is not None and as_path(path) == path else Path(path)
 
 
+def refuse_no_path(value: Any, parameter: str) -> None:
+    """Refuse what is neither a path nor the text of one."""
+    if path_of(value) is None:
+        raise UsageError(f"--{parameter} must be a path, got {shown(value)}.", code="wrong_type", parameter=parameter)
+
+
 def shown(value: Any) -> str:
     """A value in a message."""
     return " ".join(repr(value).split())[:60]

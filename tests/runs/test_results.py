@@ -18,7 +18,7 @@ from refusals import raises
 
 import limbeck as lb
 from limbeck import runs
-from limbeck.errors import LimbeckError, UsageError
+from limbeck.errors import InputError, LimbeckError, UsageError
 from limbeck.runs.execution.result import RunResult, same
 
 TEXT = [list(sentence.words) for sentence in islice(lb.Corpus("sample"), 120)]
@@ -189,6 +189,10 @@ def test_load_gives_what_a_folder_holds(made: Callable[[str], RunResult], tmp_pa
     vectors.save(tmp_path / "v.txt")
     assert type(lb.load(tmp_path / "v.txt")) is lb.StaticVectors
     (tmp_path / "other").mkdir()
+    for told, code in (('{"my": "own file"}', "no_run"), ('{"command": "measure", "limbeck": "0.0"}', "other_format")):
+        (tmp_path / "other" / "run.json").write_text(told, encoding="utf-8")
+        with raises(InputError, code=code):
+            lb.load(tmp_path / "other")
     (tmp_path / "other" / "run.json").write_text('{"format": 2, "command": "reproduce"}', encoding="utf-8")
     with pytest.raises(LimbeckError) as caught:
         lb.load(tmp_path / "other")

@@ -26,7 +26,7 @@ from limbeck.remote import Place
 from limbeck.runs.execution.result import SAVING, RunResult
 from limbeck.runs.execution.run import Run
 from limbeck.runs.execution.settings import ModelsSettings, TextSettings
-from limbeck.settings import options_of
+from limbeck.settings import options_of, refuse_no_path
 
 if TYPE_CHECKING:
     from limbeck.papers.findings import Paper, Tried
@@ -86,6 +86,7 @@ class ReproduceResult(RunResult):
         from limbeck.runs.execution.execute import telling_folder
         from limbeck.runs.execution.folders import ReproductionFolder
 
+        refuse_no_path(folder, "folder")
         choose(existing, SAVING, what="--existing")
         if existing == "fail":
             refuse_findings(Path(folder))
@@ -125,6 +126,7 @@ class ReproduceResult(RunResult):
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """The findings in a folder that was written."""
+        refuse_no_path(folder, "folder")
         path = Path(folder).expanduser() / "findings.json"
         record = read_record(path)
         if record.get("format") != FORMAT:

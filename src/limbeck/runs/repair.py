@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
+from limbeck.errors import UsageError
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.settings import ModelSettings, OutputSettings, TextSettings, VectorsSettings, need_source
 from limbeck.runs.measure import MeasuredPass, MeasureResult, MeasureSettings, SentenceSettings
@@ -219,6 +220,8 @@ limbeck measure --model gpt2 --corpus other.txt --repair runs/cluster --out runs
     subject: Subject = field(init=False, repr=False, compare=False)
 
     def validate(self) -> None:
+        if self.repairing.method is None:
+            raise UsageError("--method is required.", code="required", parameter="method")
         if self.model.model is None or self.vectors.vectors is not None:
             need_source(self.model.model, self.text.corpus, self.vectors.vectors)
 
@@ -395,14 +398,14 @@ def warn_of_nothing(before: MeasureResult, after: MeasureResult) -> None:
 
 
 def repair(
-    model: Any = None, corpus: Any = None, *, method: str, progress: bool = False, **keywords: Any
+    model: Any = None, corpus: Any = None, *, method: str = "", progress: bool = False, **keywords: Any
 ) -> RepairResult:
     """Repairs for every layer, and both spaces measured; with `out` also a folder of them, with figures and a report.
 
     model     as `measure` takes it; without a corpus, a table of vectors: static vectors, or a model with
               layers="table"
     corpus    as `measure` takes it
-    method    such as "all-but-the-top:n_components=15", "cluster:n_clusters=10" or "standardize+whiten"
+    method    required: such as "all-but-the-top:n_components=15", "cluster:n_clusters=10" or "standardize+whiten"
     counts    frequencies of words, {word: count} or a file (default: counted in the text)
     vectors   cached vectors in the place of model and corpus, or an array
     progress  show bars
@@ -416,4 +419,4 @@ def repair(
     >>> result.repairs["table"].mean_.round(1)
     array([0.8, 1.1, 1.3])
     """
-    return RepairRun.results(progress, model=model, corpus=corpus, method=method, **keywords)[0]
+    return RepairRun.results(progress, model=model, corpus=corpus, method=method or None, **keywords)[0]

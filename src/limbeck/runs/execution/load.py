@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from limbeck.errors import InputError
 from limbeck.record import check_format, read_record
 from limbeck.runs.execution.run import run_classes
+from limbeck.settings import refuse_no_path
 
 if TYPE_CHECKING:
     from limbeck.runs.execution.result import RunResult
@@ -30,6 +31,7 @@ def load(path: str | Path) -> StaticVectors | OccurrenceVectors | RunResult:
     from limbeck.vectors import OccurrenceVectors, StaticVectors
     from limbeck.vectors.writer import DESCRIPTION
 
+    refuse_no_path(path, "path")
     folder = Path(path).expanduser()
     if (folder / DESCRIPTION).is_file():
         return OccurrenceVectors.load(folder)

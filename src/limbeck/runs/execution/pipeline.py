@@ -27,7 +27,7 @@ from limbeck.runs.execution.settings import (
     TextSettings,
     VectorsSettings,
 )
-from limbeck.settings import Option, Settings, options_of
+from limbeck.settings import Option, Settings, options_of, refuse_no_path
 from limbeck.stream.context import silent
 from limbeck.stream.settings import BatchSettings, EngineSettings, WorkersSettings
 
@@ -102,6 +102,7 @@ class Pipeline:
     @classmethod
     def read(cls, path: str | Path) -> Pipeline:
         """The pipeline in a file; keys that nobody knows are refused with file, line and the nearest that is known."""
+        refuse_no_path(path, "pipeline")
         path = Path(path).expanduser()
         try:
             text = path.read_text(encoding="utf-8")

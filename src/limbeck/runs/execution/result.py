@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from limbeck.errors import LimbeckError, choose
 from limbeck.record import check_format, read_record
 from limbeck.runs.execution.record import write_record
+from limbeck.settings import refuse_no_path
 from limbeck.shown import Tabular
 from limbeck.tables import Columns, read_table, write_table
 
@@ -61,6 +62,7 @@ class RunResult(Tabular):
         from limbeck.runs.execution.execute import write
         from limbeck.runs.execution.folders import RunFolder
 
+        refuse_no_path(folder, "folder")
         choose(existing, SAVING, what="--existing")
         with RunFolder(folder, existing=existing) as place:
             write(self, place.unfinished, figures=figures)
@@ -69,6 +71,7 @@ class RunResult(Tabular):
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """The result of a finished run, from its folder."""
+        refuse_no_path(folder, "folder")
         folder = Path(folder).expanduser()
         return cls.read(folder, check_format(folder, read_record(folder / "run.json")))
 
