@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from commands import MARKS, Run, check_schema, draw_only, runner
 from made import as_prose, sentences
+from refusals import refused
 
 import limbeck.papers.rajaee2021 as paper
 import limbeck.papers.space_wanted as wanted
@@ -168,7 +169,12 @@ def test_without_data_rows_say_what_is_missing(run: Run, model: Path, text: Path
 
 
 def test_a_stopped_run_goes_on(
-    run: Run, model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    model: Path,
+    text: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What was measured before the interruption is kept, and nothing is half there."""
     from limbeck.papers import space_gather
@@ -182,6 +188,9 @@ def test_a_stopped_run_goes_on(
         run(*given)
     assert {path.name for path in (tmp_path / "out" / "spaces" / "bert").iterdir()} == {"layers.json", "local.json"}
     assert not (tmp_path / "out" / "findings.json").exists()
+    kept = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert refused("reproduce", "rajaee2021", *given, capsys=capsys) == (1, "unfinished", "existing")
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == kept
     status, _, err = run(*given, "--existing", "resume")
     assert status == 0, err
     assert "bert: isotropy of every layer" not in err

@@ -21,6 +21,7 @@ from limbeck.papers import PAPERS
 from limbeck.papers.probe_wanted import TASKS
 from limbeck.papers.reproduce import ReproduceRun
 from limbeck.papers.settings import TunedSettings
+from limbeck.places import REPRODUCTION, mark
 from limbeck.settings import options_of
 
 #: an option that only some papers take -> those
@@ -167,6 +168,28 @@ def test_from_python_as_on_the_command_line(vectors: Path, text: Path, tmp_path:
     with pytest.raises(LimbeckError) as there:
         lb.reproduce("bis2021", vectors, text, out=tmp_path / "python")
     assert (there.value.code, there.value.parameter) == ("exists", "existing")
+
+
+def test_a_folder_is_of_one_paper(vectors: Path, text: Path, tmp_path: Path) -> None:
+    lb.reproduce("bis2021", vectors, text, out=tmp_path / "out")
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    with raises(LimbeckError, code="other_run", parameter="out"):
+        lb.reproduce("rajaee2021", out=tmp_path / "out", existing="resume")
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+    lb.reproduce("bis2021", vectors, text, out=tmp_path / "out", existing="resume")
+
+
+def test_what_a_stopped_run_has_kept_is_not_thrown_away(vectors: Path, text: Path, tmp_path: Path) -> None:
+    result = lb.reproduce("bis2021", vectors, text, out=tmp_path / "out")
+    (tmp_path / "out" / "findings.json").unlink()
+    with raises(LimbeckError, code="unfinished", parameter="existing"):
+        lb.reproduce("bis2021", vectors, text, out=tmp_path / "out")
+    with raises(LimbeckError, code="unfinished", parameter="existing"):
+        result.save(tmp_path / "out")
+    lb.reproduce("bis2021", vectors, text, out=tmp_path / "out", existing="replace")
+    (tmp_path / "empty" / "spaces").mkdir(parents=True)
+    mark(tmp_path / "empty", REPRODUCTION)  # nothing was measured yet
+    lb.reproduce("bis2021", vectors, text, out=tmp_path / "empty")
 
 
 def test_without_a_folder(vectors: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from limbeck.corpus.settings import CorpusSettings
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
 from limbeck.papers import PAPERS, paper_named
 from limbeck.papers.settings import PaperDataSettings, PaperSettings, ReproduceOutputSettings
+from limbeck.places import MARK, is_own, place_of
 from limbeck.record import read_record
 from limbeck.remote import Place
 from limbeck.runs.execution.result import SAVING, RunResult
@@ -144,12 +145,34 @@ def findings_of(record: Mapping[str, Any]) -> dict[str, Columns]:
 
 
 def refuse_findings(folder: Path) -> None:
-    """Refuse a folder that has findings, where nothing is to be replaced."""
-    if (folder / "findings.json").exists():
+    """Refuse a folder that has findings, or parts that a stopped run has kept, where nothing is to be replaced."""
+    place = place_of(folder)
+    if (place / "findings.json").exists():
         raise LimbeckError(
             f"{folder}: it already holds findings: --existing=resume or replace, or another --out.",
             code="exists",
             parameter="existing",
+        )
+    if is_own(place) and any(path.name != MARK and path.is_file() for path in place.rglob("*")):
+        raise LimbeckError(
+            f"{folder}: an unfinished run is here: --existing=resume goes on, --existing=replace begins anew.",
+            code="unfinished",
+            parameter="existing",
+        )
+
+
+def refuse_other_paper(folder: Path, paper: Paper) -> None:
+    """Refuse to go on in a folder that holds the findings on another paper."""
+    try:
+        told = read_record(folder / "findings.json").get("paper")
+    except InputError:
+        return  # there are none yet, or they are written anew
+    other = told.get("id") if isinstance(told, dict) else None
+    if other not in (None, paper.id):
+        raise LimbeckError(
+            f"{folder}: it holds findings on {other}, not on {paper.id}: choose another --out.",
+            code="other_run",
+            parameter="out",
         )
 
 
@@ -258,6 +281,8 @@ limbeck reproduce zhao2020 --data data --out runs/zhao2020
     def check_folder(self) -> None:
         if self.output.out is not None and self.output.existing == "fail":
             refuse_findings(self.output.out)
+        if self.output.out is not None and self.resumes:
+            refuse_other_paper(self.output.out, self.paper)
 
     def make_folder(self) -> RunFolder:
         from limbeck.runs.execution.folders import ReproductionFolder
