@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from inspect import signature
+
 import numpy as np
 import pytest
 import torch
 from refusals import raises
 
 import limbeck as lb
+from limbeck.corpus.formats import ReadingRules
+from limbeck.corpus.settings import CorpusSettings
+from limbeck.encoders import ElmoEncoder, HuggingFaceEncoder
+from limbeck.encoders.settings import EncoderSettings, LoadingSettings
 from limbeck.errors import UsageError
 from limbeck.runs.measure import MeasureSettings
 
@@ -59,9 +66,38 @@ def test_what_is_no_path_is_refused_in_one_line(value):
             call(value)
 
 
+def keywords(function) -> set[str]:
+    return {one.name for one in signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY}
+
+
+def names(*kinds) -> set[str]:
+    return {one.name for kind in kinds for one in fields(kind)}
+
+
+def test_every_option_of_a_corpus_is_a_keyword_of_corpus_and_in_its_record():
+    assert keywords(lb.Corpus) == names(CorpusSettings) | {"characters"}
+    assert names(CorpusSettings) <= lb.Corpus.from_text("A word.").describe().keys()
+    for make in (lb.Corpus.from_text, lb.Corpus.from_texts, lb.Corpus.from_sentences):
+        assert keywords(make) < keywords(lb.Corpus)
+    assert keywords(ReadingRules.of) == names(ReadingRules) == keywords(lb.Corpus) - {"format", "encoding", "lowercase"}
+
+
+def test_every_option_of_a_model_is_a_keyword_of_load_encoder_and_of_an_encoder():
+    of_bilms = {"lowercase", "carry_state"}  # lowercase is an option of the text elsewhere
+    assert keywords(lb.load_encoder) == names(EncoderSettings, LoadingSettings) | of_bilms | {"name", "batch_tokens"}
+    of_loading = {"revision", "trust_remote_code"}
+    assert keywords(HuggingFaceEncoder) == keywords(lb.load_encoder) - of_loading - of_bilms
+    assert keywords(lb.load_encoder) > keywords(ElmoEncoder) > of_bilms
+
+
 def test_settings_of_the_other_kind_of_encoder_are_refused():
     with raises(UsageError, code="no_effect", parameter="carry_state", says="carry_state"):
         lb.load_encoder("mini-bert", carry_state=True)
+    with raises(UsageError, code="no_effect", parameter="pooling"):
+        lb.load_encoder("mini-elmo", pooling="first", units="pieces", stack="encoder")
+    with raises(UsageError, code="no_effect", parameter="stack"):
+        lb.load_encoder("mini-elmo", stack="decoder")
+    assert lb.load_encoder("mini-elmo", units="pieces", stack="encoder").units == "words"  # units may be a preset's
 
 
 @pytest.mark.parametrize(

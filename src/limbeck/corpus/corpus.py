@@ -12,20 +12,20 @@ from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast
 
 from limbeck.corpus import formats
 from limbeck.corpus.compression import check_encoding
 from limbeck.corpus.documents import FileFormat, Format, RawDocument, grouped
+from limbeck.corpus.formats import ReadingRules
 from limbeck.corpus.jsonl import line_of, parse_object
 from limbeck.corpus.language import Fit, fit_of, undivided, warning_of
 from limbeck.corpus.offsets import SPACING, SPACING_ROWS, Mark, Marks, Place, Trail, has_plain_lines, last_before
 from limbeck.corpus.parquet import Parquet
-from limbeck.corpus.readers import Paragraphs
 from limbeck.corpus.sample import name_of
 from limbeck.corpus.segment import characters_of, splitter_for
 from limbeck.corpus.sources import Source, find_sources, texts_in
-from limbeck.corpus.tsv import Cells, Table
+from limbeck.corpus.tsv import Table
 from limbeck.corpus.units import Sentence
 from limbeck.errors import InputError, LimbeckError, choose
 from limbeck.remote import RemoteFile, size_of
@@ -70,12 +70,14 @@ class Corpus:
     ) -> None:
         choose(format, ("auto", *formats.FORMATS), what="--format")
         check_encoding(encoding)
-        self._settle(language, lowercase, characters, paragraphs, columns, cells)
-        self.encoding = encoding
+        rules = ReadingRules.of(
+            language=language, characters=characters, paragraphs=paragraphs, columns=columns, cells=cells
+        )
+        self._settle(encoding, lowercase, rules)
         self.paths = [str(paths)] if isinstance(paths, str | Path) else [str(path) for path in paths]
         self._sources, self._spools = find_sources(self.paths)
         if format == "auto":
-            format = formats.detect(self._sources, self._settings, encoding)
+            format = formats.detect(self._sources, self._rules, encoding)
         if len(self._sources) > 1:
             self._sources = [s for s in self._sources if formats.accepts(format, s.path.name)] or self._sources
         self._made: tuple[RawDocument, ...] = ()
@@ -92,8 +94,8 @@ class Corpus:
         paragraphs: str = "lines",
     ) -> Corpus:
         """A corpus of running text that is at hand; see `Prose` for what its lines mean."""
-        corpus = cls._bare(language, lowercase, characters, paragraphs)
-        corpus._begin("prose")
+        rules = ReadingRules.of(language=language, characters=characters, paragraphs=paragraphs)
+        corpus = cls._in_memory("prose", lowercase, rules)
         divided = cast(Format, corpus._format).divide(io.StringIO(text, newline=None), "text")
         corpus._made = tuple(RawDocument(n, "text", line, lines) for n, (line, lines) in enumerate(divided))
         return corpus
@@ -106,8 +108,7 @@ class Corpus:
 
         Documents are numbered anew from 0: where a Sentence's `document` changes, one begins; 1,000 lists are one.
         """
-        corpus = cls._bare("en", lowercase, characters, "lines")
-        corpus._begin("jsonl")
+        corpus = cls._in_memory("jsonl", lowercase, ReadingRules.of(characters=characters))
         made: list[RawDocument] = []
         for number, (line, lines) in enumerate(_documents_of(sentences)):
             made.append(RawDocument(number, "sentences", line, lines))
@@ -126,8 +127,8 @@ class Corpus:
         columns: str | Sequence[str | int] | None = None,
     ) -> Corpus:
         """A corpus of texts that are at hand, each a document; or of rows, dicts as `JsonLines` reads them."""
-        corpus = cls._bare(language, lowercase, characters, paragraphs, columns)
-        corpus._begin("jsonl")
+        rules = ReadingRules.of(language=language, characters=characters, paragraphs=paragraphs, columns=columns)
+        corpus = cls._in_memory("jsonl", lowercase, rules)
         rows = ({"text": text} if isinstance(text, str) else dict(text) for text in texts)
         lines = io.StringIO("".join(json.dumps(row, default=_plain) + "\n" for row in rows))
         divided = cast(Format, corpus._format).divide(lines, "texts")
@@ -135,46 +136,22 @@ class Corpus:
         return corpus
 
     @classmethod
-    def _bare(
-        cls,
-        language: str,
-        lowercase: bool,
-        characters: bool,
-        paragraphs: str,
-        columns: str | Sequence[str | int] | None = None,
-    ) -> Corpus:
+    def _in_memory(cls, format: str, lowercase: bool, rules: ReadingRules) -> Corpus:
         corpus = cls.__new__(cls)
-        corpus._settle(language, lowercase, characters, paragraphs, columns, "sentence")
-        corpus.encoding, corpus.paths, corpus._sources, corpus._spools = "utf-8", [], [], []
+        corpus._settle("utf-8", lowercase, rules)
+        corpus.paths, corpus._sources, corpus._spools = [], [], []
+        corpus._begin(format)
         return corpus
 
-    def _settle(
-        self,
-        language: str,
-        lowercase: bool,
-        characters: bool,
-        paragraphs: str,
-        columns: str | Sequence[str | int] | None,
-        cells: str,
-    ) -> None:
-        columns = [one.strip() for one in columns.split(",")] if isinstance(columns, str) else columns
-        choose(paragraphs, get_args(Paragraphs), what="--paragraphs")
-        choose(cells, get_args(Cells), what="--cells")
-        self.lowercase = lowercase
+    def _settle(self, encoding: str, lowercase: bool, rules: ReadingRules) -> None:
+        self.encoding, self.lowercase, self._rules = encoding, lowercase, rules
         self._looks: dict[RemoteFile, bytes] = {}
-        self._settings = formats.ReadingRules(
-            language=language,
-            characters=characters,
-            paragraphs=cast(Paragraphs, paragraphs),
-            columns=tuple(map(str, columns or ())),
-            cells=cast(Cells, cells),
-        )
 
     def _begin(self, format: str) -> None:
         self.format = format
-        self._format = formats.make_format(format, self._settings)
-        if format in ("prose", "tsv") and not self._settings.characters:
-            splitter_for(self._settings.language)  # a wrong language is told now, not by a worker later
+        self._format = formats.make_format(format, self._rules)
+        if format in ("prose", "tsv") and not self._rules.characters:
+            splitter_for(self._rules.language)  # a wrong language is told now, not by a worker later
 
     def documents(
         self, start: int = 0, stop: int | None = None, *, marks: Marks | None = None
@@ -258,7 +235,7 @@ class Corpus:
     def parse(self, raw: RawDocument) -> list[Sentence]:
         """The sentences of a raw document."""
         sentences: Iterable[Sentence] = self._format.parse(raw)
-        if self._settings.characters:
+        if self._rules.characters:
             sentences = map(_by_characters, sentences)
         if self.lowercase:
             sentences = (replace(s, words=tuple([word.lower() for word in s.words])) for s in sentences)
@@ -276,7 +253,7 @@ class Corpus:
     @cached_property
     def fit(self) -> Fit:
         """Whether the text is in the language that it is read by, as far as its beginning clearly shows."""
-        return fit_of(self._seen[0], self._settings.language)
+        return fit_of(self._seen[0], self._rules.language)
 
     @cached_property
     def language_warning(self) -> str:
@@ -284,12 +261,12 @@ class Corpus:
 
         Text that is divided into words already is not divided by rules: there a language must have been chosen.
         """
-        if self._settings.characters:
+        if self._rules.characters:
             return ""
         texts, by_rules = self._seen
         if not by_rules and (told := undivided(texts)):
             return told
-        chosen = self._settings.language != "en"
+        chosen = self._rules.language != "en"
         return warning_of(self.fit, by_rules=by_rules) if by_rules or chosen else ""
 
     @cached_property
@@ -347,7 +324,7 @@ class Corpus:
         Of a file by URL its size, its ETag (where there is none its date) and 4 parts.
         """
         digest = hashlib.blake2b(digest_size=16)
-        digest.update(json.dumps([self.format, self.encoding, self.lowercase, asdict(self._settings)]).encode())
+        digest.update(json.dumps([self.format, self.encoding, self.lowercase, asdict(self._rules)]).encode())
         for source in self._sources:
             if isinstance(source.path, RemoteFile):
                 digest.update(self._look(source.path))
@@ -383,8 +360,8 @@ class Corpus:
             "format": self.format,
             "encoding": self.encoding,
             "lowercase": self.lowercase,
-            **asdict(self._settings),
-            "columns": list(self._settings.columns),
+            **asdict(self._rules),
+            "columns": list(self._rules.columns),
             "fingerprint": self.fingerprint,
             **({"language_warning": told} if (told := self.language_warning) else {}),
         }

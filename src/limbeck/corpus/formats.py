@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast, get_args
 
 from limbeck.corpus.compression import as_text, open_bytes
 from limbeck.corpus.conllu import ConllU
@@ -17,7 +18,7 @@ from limbeck.corpus.semcor import FILE_NAME, SemCor
 from limbeck.corpus.sources import TAR_HEADER, Source, is_tar, texts_in
 from limbeck.corpus.tsv import Cells, Table
 from limbeck.corpus.wikipse import MARKED, WikiPse
-from limbeck.errors import InputError
+from limbeck.errors import InputError, choose
 
 FORMATS = ("prose", "words", "tsv", "jsonl", "parquet", "conllu", "semcor", "wikipse")
 EXTENSIONS = {
@@ -42,6 +43,23 @@ class ReadingRules:
     paragraphs: Paragraphs = "lines"
     columns: tuple[str, ...] = ()
     cells: Cells = "sentence"
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        language: str = "en",
+        characters: bool = False,
+        paragraphs: str = "lines",
+        columns: str | Sequence[str | int] | None = None,
+        cells: str = "sentence",
+    ) -> ReadingRules:
+        """The rules as a user gives them: values are checked, columns may be one string with commas."""
+        choose(paragraphs, get_args(Paragraphs), what="--paragraphs")
+        choose(cells, get_args(Cells), what="--cells")
+        columns = [one.strip() for one in columns.split(",")] if isinstance(columns, str) else columns
+        named = tuple(map(str, columns or ()))
+        return cls(language, characters, cast(Paragraphs, paragraphs), named, cast(Cells, cells))
 
 
 def make_format(name: str, settings: ReadingRules) -> Format | FileFormat:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass
+from inspect import signature
 from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
@@ -65,22 +66,22 @@ def load_encoder(
     files, or from GGUF, which are data and run no code; a model that brings its own code needs
     `trust_remote_code`.
     """
-    common = {"layers": layers, "window": window, "context": context, "targets": targets, "batch_tokens": batch_tokens}
-    common |= {key: str(one).removeprefix("torch.") for key, one in (("device", device), ("dtype", dtype)) if one}
-    of_bilms = {"lowercase": lowercase, "carry_state": carry_state}
-    of_models = {"pooling": pooling, "keep_first": keep_first, "special": special}
+    settings = dict(locals())  # all keywords above, none of them listed again
+    for other in ("source", "name", "revision", "trust_remote_code"):
+        del settings[other]
+    settings |= {key: str(settings[key] or "").removeprefix("torch.") or None for key in ("device", "dtype")}
     folder, _ = _find(source) if isinstance(source, str | Path) else (None, None)
     if folder is not None and is_bilm_folder(folder):  # which knows words alone: a preset that asks for pieces is met
         model_files.check_links(folder)
-        _refuse_given({**of_models, "stack": stack != "encoder"}, "a biLM, which reads whole words in one stack")
-        return ElmoEncoder.from_folder(folder, name=name, **_given({**common, **of_bilms}))
-    _refuse_given(of_bilms, "a model of transformers")
-    settings = _given({**common, **of_models, "units": units, "stack": stack})
+        settings |= {"units": None, "stack": None if stack == "encoder" else stack}
+        own = _own(settings, ElmoEncoder, "a biLM, which reads whole words in one stack")
+        return ElmoEncoder.from_folder(folder, name=name, **own)
+    own = _own(settings, HuggingFaceEncoder, "a model of transformers")
     if isinstance(source, str | Path):
         parts = load_parts(source, revision=revision, trust_remote_code=trust_remote_code, stack=stack)
-        return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, **settings)
-    settings |= {"name": name, "revision": revision, "trust_remote_code": trust_remote_code}
-    if (loaded := loaded_encoder(source, **settings)) is None:
+        return HuggingFaceEncoder(parts.model, parts.tokenizer, name=name or parts.name, **own)
+    loaded = loaded_encoder(source, name=name, revision=revision, trust_remote_code=trust_remote_code, **own)
+    if loaded is None:
         raise UsageError(
             f"a model is a name, a folder or (model, tokenizer) of transformers; got {kind_of(source)}.",
             code="wrong_type",
@@ -89,19 +90,17 @@ def load_encoder(
     return loaded
 
 
-def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if value is not None and value is not False}
-
-
-def _refuse_given(settings: Mapping[str, Any], what: str) -> None:
-    """Refuse settings that only an encoder of the other kind has."""
-    if idle := _given(settings):
+def _own(settings: Mapping[str, Any], kind: type, what: str) -> dict[str, Any]:
+    """The settings that are given; those that an encoder of this kind does not have are refused."""
+    given = {name: value for name, value in settings.items() if value is not None and value is not False}
+    if idle := [name for name in given if name not in signature(kind).parameters]:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
         raise UsageError(
             f"{flags} cannot be chosen for {what}: leave it out.",
             code="no_effect",
-            parameter=next(iter(idle)),
+            parameter=idle[0],
         )
+    return given
 
 
 def loaded_encoder(model: Any, **options: Any) -> HuggingFaceEncoder | None:

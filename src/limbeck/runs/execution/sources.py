@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from limbeck.corpus import Corpus, Sentence
 from limbeck.corpus.sample import SAMPLE
+from limbeck.corpus.settings import CorpusSettings
 from limbeck.encoders import TableEncoder, load_encoder
 from limbeck.encoders.huggingface import choose_device
 from limbeck.encoders.loading import LOADABLE, kind_of, loaded_encoder
@@ -18,6 +20,7 @@ from limbeck.encoders.preparer import UNITS
 from limbeck.encoders.protocol import Encoder, EncoderLike, as_encoder
 from limbeck.errors import Advice, InputError, UsageError, choose
 from limbeck.remote import Place, as_url, brought
+from limbeck.settings import options_of
 from limbeck.stream import Source, TextSource, VectorSource
 from limbeck.stream.run import choose_unit
 from limbeck.stream.sources import NO_WORDS
@@ -26,8 +29,8 @@ from limbeck.vectors.folders import refuse_several
 from limbeck.vectors.plain import IN_MEMORY, in_memory, is_array
 from limbeck.vectors.spacy_folders import is_spacy
 
-#: options of a corpus; all others are the encoder's
-CORPUS_OPTIONS = ("format", "language", "lowercase", "characters", "paragraphs", "columns", "cells", "encoding")
+#: options of a corpus; all others are the encoder's. To read characters is asked for as units
+CORPUS_OPTIONS = (*(one.name for one in options_of(CorpusSettings)), "characters")
 CORPORA = (
     "a corpus is a path or several, a Corpus, or a list: of texts (strings), of sentences (lists of words) or of rows "
     '({"text": ...} or {"tokens": [...]})'
@@ -226,15 +229,14 @@ def corpus_in_memory(corpus: Any, **options: Any) -> Corpus:
                 code="wrong_type",
                 parameter="corpus",
             )
-        return Corpus.from_texts(items, **_refusing(options, ("format", "cells", "encoding"), "texts in memory"))
+        return _made(Corpus.from_texts, items, options, "texts in memory")
     if items and all(isinstance(one, str | Mapping) for one in items):
-        return Corpus.from_texts(items, **_refusing(options, ("format", "cells", "encoding"), "rows in memory"))
+        return _made(Corpus.from_texts, items, options, "rows in memory")
     if wrong := [one for one in items if not isinstance(one, Sentence) and not _is_words(one)]:
         raise UsageError(
             f"{CORPORA}; got {' '.join(repr(wrong[0]).split())[:60]} in it.", code="wrong_type", parameter="corpus"
         )
-    idle = ("format", "language", "paragraphs", "columns", "cells", "encoding")
-    return Corpus.from_sentences(items, **_refusing(options, idle, "sentences in memory"))
+    return _made(Corpus.from_sentences, items, options, "sentences in memory")
 
 
 def _is_text(one: str | Path) -> bool:
@@ -259,6 +261,8 @@ def _is_words(one: Any) -> bool:
     return isinstance(one, Sequence) and all(isinstance(word, str) for word in one)
 
 
-def _refusing(options: dict[str, Any], idle: Sequence[str], what: str) -> dict[str, Any]:
-    refuse_options({name: options[name] for name in idle if name in options}, what)
-    return options
+def _made(make: Callable[..., Corpus], items: list[Any], options: dict[str, Any], what: str) -> Corpus:
+    """A Corpus of items; options that `make` does not take are refused."""
+    taken = signature(make).parameters
+    refuse_options({name: value for name, value in options.items() if name not in taken}, what)
+    return make(items, **options)

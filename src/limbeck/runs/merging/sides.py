@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck.corpus.formats import ReadingRules
 from limbeck.corpus.vocabulary import Vocabulary
 from limbeck.errors import InputError
 from limbeck.places import missing_run
@@ -23,7 +24,7 @@ from limbeck.stream import Plan, Shard
 from limbeck.stream.checkpoint import PLAN
 
 #: what a text is read by; runs that read differently do not belong together
-READING = ("lowercase", "language", "characters", "paragraphs", "columns", "cells")
+READING = ("lowercase", *(one.name for one in fields(ReadingRules)))
 #: of an identity: told by what the run's record says of them, or compared apart
 OF_THE_TEXT = ("text", "source", "part")
 HOW = "make the parts with --part K/N of one text, or with one --vocabulary and --first-document"
