@@ -15,7 +15,7 @@ from refusals import raises
 import limbeck as lb
 from limbeck.cli import main
 from limbeck.corpus import Corpus
-from limbeck.errors import Code, InputError, UsageError, choose, holds_password, without_passwords
+from limbeck.errors import Code, InputError, UnknownName, UsageError, choose, holds_password, without_passwords
 from limbeck.vectors import OccurrenceVectors, StaticVectors
 
 SECRET = [
@@ -149,3 +149,16 @@ def test_what_a_library_tells_is_shown_without_it() -> None:
         error = InputError(told, code="not_reachable")
         assert "PW" not in str(error)
         assert "host" in str(error) or "***" in str(error)
+
+
+def test_a_key_that_is_not_there_comes_with_the_nearest() -> None:
+    names = iter(["tea", *(f"word{number}" for number in range(100_000)), "teapots"])
+    error = UnknownName("measure", "anisotrpy", {"mev": 0, "anisotropy": 1})
+    assert isinstance(error, KeyError)
+    for same in (error, pickle.loads(pickle.dumps(error))):
+        assert (type(same), same.code) == (UnknownName, "unknown_choice")
+        assert str(same) == "There is no measure 'anisotrpy', did you mean 'anisotropy'?"
+    UnknownName("word", "teapot", names)
+    assert next(names) == "tea"  # none is read before somebody asks
+    assert "did you mean" not in str(UnknownName("word", "teapot", names)), "the last stands behind too many others"
+    assert str(UnknownName("word", 3, [])) == "There is no word 3."

@@ -199,3 +199,13 @@ def test_marks_of_an_axis_hold_the_values() -> None:
         assert 1 <= round((end - start) / step) <= 8
     assert sketch(Curves(["0"], {"a": [float("nan")]})) == ""
     assert len(ET.fromstring(sketch(Curves(["0", "1", "2"], {"a": [1.0, float("nan"), 3.0]})))) > 3
+
+
+def test_a_result_is_shown_in_a_line() -> None:
+    several = lb.measures.WordResult(
+        "mev", np.array([0.5, np.nan, 0.25]), np.array([1200, 1200, 7]), words=["a"] * 9999
+    )
+    assert repr(several) == "WordResult(mev: 0.5 … 0.25 in 3 layers, n = 7 to 1,200)"
+    assert repr(lb.measures.Result("anisotropy", 0.123456, 31)) == "Result(anisotropy: 0.1235, n = 31)"
+    local = lb.measures.LocalIsotropy("local_isotropy", np.array([-2.0, -1.0]), 50)
+    assert repr(local) == "LocalIsotropy(local_isotropy: -2 … -1 in 2 layers, n = 50)"

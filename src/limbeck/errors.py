@@ -6,6 +6,7 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from urllib.parse import unquote
@@ -87,6 +88,7 @@ Code = Literal[
 FLAG = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:=(?P<value>[\w.-]*\w))?")
 #: a scheme and what follows it; a Path keeps only one of its two slashes
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.\-]+:/\S*", re.IGNORECASE)
+MANY = 50_000  #: names that the nearest is sought among, in a fraction of a second
 FEW = 20  #: names that stand in a message before what was got
 #: after a scheme: a colon that no port follows, and an @ before the next slash; or before the first slash, and an @
 PASSWORD = re.compile(r":(?!\d+[/?#])[^/@]*@|^[^/@]*:(?!\d*(?:/|$))[^@]*@")
@@ -119,7 +121,7 @@ class LimbeckError(Exception):
     @property
     def message(self) -> str:
         """As it was raised, without passwords."""
-        return without_passwords(super().__str__())
+        return without_passwords(str(self.args[0]))
 
     def __str__(self) -> str:
         return in_python(self.message)
@@ -149,6 +151,23 @@ class UsageError(LimbeckError):
     """Options that cannot go together, or a name that does not exist."""
 
     exit_status: ClassVar[int] = 2
+
+
+class UnknownName(UsageError, KeyError):
+    """A key that is not there. The nearest is sought when the message is read: a table may have a million."""
+
+    def __init__(self, what: str, name: object, names: Iterable[str]) -> None:
+        super().__init__(f"There is no {what} {name!r}", code="unknown_choice")
+        self.what, self.name, self.names = what, name, names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.name, list(self.names))
+
+    @property
+    def message(self) -> str:
+        """As it was raised, with the nearest name among the first."""
+        near = difflib.get_close_matches(str(self.name), islice(self.names, MANY), n=1)
+        return super().message + (f", did you mean {near[0]!r}?" if near else ".")
 
 
 class MissingExtra(LimbeckError):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from limbeck.corpus import Corpus
-from limbeck.encoders import Encoder, EncoderLike, FunctionEncoder, as_encoder
+from limbeck.encoders import Encoder, EncoderLike, FunctionEncoder, as_encoder, load_encoder
 from limbeck.encoders.function import TextPreparer
 from limbeck.encoders.protocol import DEFAULT_BATCH_TOKENS, Prepared
 from limbeck.errors import UsageError
@@ -108,3 +108,13 @@ def test_a_source_takes_it_as_it_is():
     assert isinstance(TextSource(corpus, Least()).encoder, Encoder)  # type: ignore[arg-type]
     assert TextSource(corpus, Most()).feed(plan=None).batch_tokens == 7  # type: ignore[arg-type]
     assert TextSource(corpus, Most(), batch_tokens=9).feed(plan=None).batch_tokens == 9  # type: ignore[arg-type]
+
+
+def test_an_encoder_says_what_it_is() -> None:
+    assert repr(load_encoder("mini-bert")) == "HuggingFaceEncoder(mini-bert, layers 0 to 12, 128 dimensions)"
+    assert repr(load_encoder("mini-bert", layers="3")) == "HuggingFaceEncoder(mini-bert, layer 3, 128 dimensions)"
+
+    def never(texts: object) -> list[np.ndarray[Any, Any]]:
+        raise AssertionError
+
+    assert repr(FunctionEncoder(never, name="own")) == "FunctionEncoder(own)"

@@ -18,7 +18,7 @@ from refusals import raises
 
 import limbeck as lb
 from limbeck import runs
-from limbeck.errors import InputError, LimbeckError, UsageError
+from limbeck.errors import InputError, LimbeckError, UnknownName, UsageError
 from limbeck.runs.execution.result import RunResult, same
 
 TEXT = [list(sentence.words) for sentence in islice(lb.Corpus("sample"), 120)]
@@ -197,3 +197,13 @@ def test_load_gives_what_a_folder_holds(made: Callable[[str], RunResult], tmp_pa
     with pytest.raises(LimbeckError) as caught:
         lb.load(tmp_path / "other")
     assert (caught.value.code, caught.value.parameter) == ("other_kind", "path")
+
+
+def test_a_measure_that_is_not_there_is_named(made: Callable[[str], RunResult]) -> None:
+    result = made("measure")
+    assert isinstance(result, lb.MeasureResult)
+    for ask in (result.__getitem__, result.words):
+        with raises(UnknownName, code="unknown_choice", says=("'anisotrpy'", "'anisotropy'")):
+            ask("anisotrpy")
+    with raises(UnknownName, code="unknown_choice", says="'zzz'"):
+        result.words()["zzz"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from refusals import raises
 
-from limbeck.errors import InputError, UsageError
+from limbeck.errors import InputError, UnknownName, UsageError
 from limbeck.vectors import StaticVectors
 
 ODD = ["the", "don't", "naïve", "日本語", "a\u00a0b", "x\u2028y", "z\x85w", "#", '"quoted', "3.14", "-", "😀"]
@@ -102,8 +102,9 @@ def test_lookup() -> None:
     assert "a" in vectors
     assert "d" not in vectors
     assert vectors["b"].tolist() == [0, 2]
-    with pytest.raises(KeyError):
+    with raises(UnknownName, code="unknown_choice", says="'d'") as missed:
         vectors["d"]
+    assert isinstance(missed.value, KeyError)
     assert vectors.vectors(["c", "d", "a"], missing="drop").tolist() == [[3, 3], [1, 0]]
     assert vectors.vectors(["c", "d"], missing="zero").tolist() == [[3, 3], [0, 0]]
     assert np.allclose(vectors.vectors(["d"], missing="mean"), [[4 / 3, 5 / 3]])

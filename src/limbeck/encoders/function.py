@@ -89,6 +89,9 @@ class FunctionEncoder(Encoder):
         states = self._call([_PROBE])[0]
         return int(states.shape[0]), int(states.shape[2])
 
+    def __repr__(self) -> str:  # its layers are known once the function has been tried
+        return f"FunctionEncoder({self._name})"
+
     @cached_property
     def layers(self) -> tuple[str, ...]:
         found = self._shape[0]

@@ -110,6 +110,11 @@ class Encoder(ABC):
     def forward(self, batch: Prepared) -> torch.Tensor:
         """Vectors (layers, units, dim) of the batch's units, on the device."""
 
+    def __repr__(self) -> str:
+        layers = self.layers
+        told = f"layers {layers[0]} to {layers[-1]}" if len(layers) > 1 else "layer " + "".join(layers)
+        return f"{type(self).__name__}({self.name}, {told}, {self.dim} dimensions)"
+
     @property
     def model_fingerprint(self) -> str | None:
         """Changes with the weights, and with no setting; None where that is not known."""

@@ -21,7 +21,7 @@ from limbeck.seeds import generator_for
 STARTS = ("k-means++", "random")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalIsotropy(Result):
     """log₁₀ I(W) of clusters put on the origin, a mean over seeds, and beside it of the same points:
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from limbeck.errors import UnknownName
 from limbeck.shown import Tabular
 from limbeck.sketch import Curves
 
@@ -37,6 +38,14 @@ class Result(Tabular):
     high: Any = None
     note: str | tuple[str, ...] = ""
     layers: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __repr__(self) -> str:
+        """In a line: its name, the value of the lowest and the highest layer, and n."""
+        values = [f"{value:.4g}" for value in np.ravel(self.value)]
+        told = f"{values[0]} … {values[-1]} in {len(values)} layers" if len(values) > 1 else "".join(values)
+        least, most = (int(end(self.n)) for end in (np.min, np.max))
+        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return f"{type(self).__name__}({self.measure}: {told}, n = {n})"
 
     @property
     def adjusted(self) -> Any:
@@ -71,7 +80,7 @@ class Result(Tabular):
         return replace(self, n=n, note=note, **{name: _only(getattr(self, name)) for name in names})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WordResult(Result):
     """A measure that every word has: `result["bank"]` is that word's value."""
 
@@ -103,7 +112,9 @@ class WordResult(Result):
         return {word: place for place, word in enumerate(self.words)}
 
     def __getitem__(self, word: object) -> Any:
-        place = self._places[str(word)]  # labels of any kind are known by their text
+        if str(word) not in self._places:  # labels of any kind are known by their text
+            raise UnknownName(f"{self.measure} of the word", word, self.words)
+        place = self._places[str(word)]
         return _only(self.values[:, place]) if np.ndim(self.value) == 0 else self.values[:, place]
 
 

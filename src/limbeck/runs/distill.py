@@ -17,7 +17,7 @@ from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.distillation.methods import METHODS, in_order
 from limbeck.distillation.settings import DEFAULT, DistillSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
-from limbeck.errors import UsageError
+from limbeck.errors import UnknownName, UsageError
 from limbeck.evaluation.settings import task_names
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import SharedRun
@@ -94,6 +94,8 @@ class DistillResult(RunResult, Mapping[str, "DistilledVectors"]):
         return cls(record, {}, vectors)
 
     def __getitem__(self, name: str) -> DistilledVectors:
+        if name not in self.vectors:
+            raise UnknownName("set of vectors", name, self.vectors)
         return self.vectors[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, overload
 
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import EncoderSettings, LoadingSettings
-from limbeck.errors import UsageError
+from limbeck.errors import UnknownName, UsageError
 from limbeck.runs.execution.result import RunResult
 from limbeck.runs.execution.run import R, SharedRun
 from limbeck.runs.execution.settings import (
@@ -218,13 +218,15 @@ class MeasureResult(RunResult):
         return measures_in(self.layers, self.tables["layers"], self.tables["words"])
 
     def __getitem__(self, measure: str) -> Result:
+        if measure not in self.measures:
+            raise UnknownName("measure", measure, self.measures)
         return self.measures[measure]
 
     def words(self, measure: str = "self_similarity") -> WordResult:
         """A measure of words: `result.words("mev")["bank"]`."""
         from limbeck.measures.result import WordResult
 
-        result = self.measures[measure]
+        result = self[measure]
         if not isinstance(result, WordResult):
             raise KeyError(f"{measure} is not a measure of words")
         return result

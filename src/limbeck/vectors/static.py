@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from limbeck.errors import InputError, UsageError, choose
+from limbeck.errors import InputError, UnknownName, UsageError, choose
 from limbeck.real import real_array
 from limbeck.remote import brought
 from limbeck.shown import Tabular
@@ -176,7 +176,10 @@ class StaticVectors(Tabular):
 
     def index(self, word: str) -> int:
         """The row of a word. A word that is not there is a KeyError, as in a dictionary."""
-        return self._index[word]
+        try:
+            return self._index[word]
+        except KeyError:
+            raise UnknownName("vector of the word", word, self._words) from None
 
     def vectors(self, words: Iterable[str], *, missing: Missing = "error") -> Floats:
         """Rows of `words`; for those not there: left out ("drop"), zeros, the mean of all rows, or an error."""
