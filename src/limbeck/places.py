@@ -387,10 +387,25 @@ def _settle(old: Path, place: Path) -> None:
         _strip(old, own, keep)
         if os.listdir(old) == [MARK]:
             shutil.rmtree(old)
-    if renamed:
-        named = ", ".join(map(str, renamed))
-        told = f"files of the names of your own have been written; your own are now {named}"
-        warnings.warn(told, RuntimeWarning, stacklevel=4)
+    _tell_renamed(renamed, stacklevel=5)
+
+
+def claim(folder: Path, names: Iterable[str]) -> None:
+    """Record what is about to be written into a marked folder; a user's files of these names get others.
+
+    For folders that are written in place, and recorded before: a run that is killed has written nothing unrecorded.
+    """
+    found = mark_of(folder)
+    if found is None:
+        return
+    own = frozenset(found["own"] or ())
+    renamed = []
+    for name in sorted({*names} - own):
+        if os.path.lexists(folder / name):
+            renamed.append(_yours(folder / name))
+            os.replace(folder / name, renamed[-1])
+    mark(folder, found["holds"], own=own.union(names))
+    _tell_renamed(renamed, stacklevel=4)
 
 
 def remove_own(folder: Path, name: str) -> None:
@@ -446,9 +461,22 @@ def _move(source: Path, target: Path, within: Path) -> list[Path]:
             renamed = [place for path in sorted(source.iterdir()) for place in _move(path, target / path.name, within)]
             source.rmdir()
             return renamed
-        number = 1
-        while os.path.lexists(target):
-            target = target.with_name(f"{source.name}.yours{'' if number == 1 else number}")
-            number += 1
+        target = _yours(target)
     os.replace(source, target)
     return [] if target == wanted else [target]
+
+
+def _yours(path: Path) -> Path:
+    """A name beside a path, free for a user's file that cannot keep its own."""
+    number, free = 1, path
+    while os.path.lexists(free):
+        free = path.with_name(f"{path.name}.yours{'' if number == 1 else number}")
+        number += 1
+    return free
+
+
+def _tell_renamed(renamed: Iterable[Path], *, stacklevel: int) -> None:
+    """Warn about files of a user's that have other names now."""
+    if named := ", ".join(map(str, renamed)):
+        told = f"files of the names of your own have been written; your own are now {named}"
+        warnings.warn(told, RuntimeWarning, stacklevel=stacklevel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,40 @@ def test_what_a_stopped_run_has_kept_is_not_thrown_away(vectors: Path, text: Pat
     (tmp_path / "empty" / "spaces").mkdir(parents=True)
     mark(tmp_path / "empty", REPRODUCTION)  # nothing was measured yet
     lb.reproduce("bis2021", vectors, text, out=tmp_path / "empty")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_users_files_are_neither_removed_nor_overwritten(vectors: Path, text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = lb.reproduce("bis2021", vectors, text, out=out)
+    mine = {"static.csv": "mine, named as a table that is empty", "notes.csv": "mine too"}
+    for name, content in mine.items():
+        (out / name).write_text(content, encoding="utf-8")
+    lb.reproduce("bis2021", vectors, text, out=out, existing="resume")
+    lb.reproduce("bis2021", vectors, text, out=out, existing="replace")  # limbeck's own are, without a word
+    replace(result, numbers={**result.numbers, "static.csv": {}}).save(out, existing="replace")
+    assert {name: (out / name).read_text(encoding="utf-8") for name in mine} == mine
+    assert not list(out.rglob("*.yours*"))
+
+    # a stopped run has recorded nothing yet: what has the name of a table is the user's
+    begun = tmp_path / "begun"
+    users = {"tables/geometry.csv": "mine", "figures/shift.svg": "mine", "findings.md": "mine"}
+    begun.mkdir()
+    mark(begun, REPRODUCTION)
+    for name, content in users.items():
+        (begun / name).parent.mkdir(exist_ok=True)
+        (begun / name).write_text(content, encoding="utf-8")
+    with pytest.warns(RuntimeWarning, match=r"geometry\.csv\.yours"):
+        lb.reproduce("bis2021", vectors, text, out=begun, existing="resume")
+    for name, content in users.items():
+        assert (begun / f"{name}.yours").read_text(encoding="utf-8") == content
+    geometry = "tables/geometry.csv"
+    assert (begun / geometry).read_bytes() == (out / geometry).read_bytes()
+
+    # a table that is empty now goes, if limbeck has written it
+    replace(result, numbers={geometry: {}}).save(out, existing="replace")
+    assert not (out / geometry).exists()
+    assert (out / "notes.csv").exists()
 
 
 def test_without_a_folder(vectors: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

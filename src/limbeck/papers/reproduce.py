@@ -21,7 +21,7 @@ from limbeck.corpus.settings import CorpusSettings
 from limbeck.errors import InputError, LimbeckError, UsageError, choose
 from limbeck.papers import PAPERS, paper_named
 from limbeck.papers.settings import PaperDataSettings, PaperSettings, ReproduceOutputSettings
-from limbeck.places import MARK, is_own, place_of
+from limbeck.places import MARK, claim, is_own, place_of, remove_own
 from limbeck.record import read_record
 from limbeck.remote import Place
 from limbeck.runs.execution.result import SAVING, RunResult
@@ -97,19 +97,28 @@ class ReproduceResult(RunResult):
             place.finish()
 
     def write(self, folder: Path, *, figures: bool = True) -> None:
-        """Figures and tables first: a folder with findings.json is whole. Tables that are empty now are removed."""
+        """Figures and tables first: a folder with findings.json is whole. Tables that are empty now are removed.
+
+        Of what is in the folder, only limbeck's own is removed or overwritten.
+        """
         from limbeck.papers.markdown import findings_page
-        from limbeck.papers.results import draw_figures
+        from limbeck.papers.results import FORMS, draw_figures, makers_of
+        from limbeck.reporting.page import NAME as REPORT
         from limbeck.state import write_text
         from limbeck.tables import write_csv
 
         if self.reproduction is None:
             raise LimbeckError("What was loaded is saved by copying its folder.", code="unsupported")
+        names = {name for name, columns in self.numbers.items() if columns} | {"findings.md", "findings.json", REPORT}
+        if figures:
+            names |= {f"figures/{name}.{form}" for name in makers_of(self.reproduction) for form in FORMS}
+        claim(folder, names)
         if figures:
             draw_figures(self.reproduction, folder / "figures")
         for name, columns in self.numbers.items():
-            (folder / name).unlink(missing_ok=True)
-            if columns:
+            if not columns:
+                remove_own(folder, name)
+            else:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 write_csv(folder / name, columns)
         write_text(folder / "findings.md", findings_page(self.reproduction, figures=figures))

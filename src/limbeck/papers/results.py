@@ -20,6 +20,8 @@ from limbeck.reporting.style import styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FORMS = ("png", "svg")  #: of the figures in a folder of findings
+
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -111,7 +113,7 @@ def draw_figures(
     *,
     only: Collection[str] | None = None,
     prefix: str = "",
-    forms: Sequence[str] = ("png", "svg"),
+    forms: Sequence[str] = FORMS,
 ) -> None:
     """The figures of the paper with these models, into a folder: all, or `only` some."""
     out.mkdir(parents=True, exist_ok=True)

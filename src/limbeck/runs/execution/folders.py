@@ -194,7 +194,7 @@ def held(folder: str | Path) -> Iterator[Path]:
         try:
             place.mkdir(parents=True, exist_ok=True)
             handle = lock(place)
-            mark(place, REPRODUCTION)
+            mark(place, REPRODUCTION, own=own_in(place))
         except BlockingIOError:
             raise LimbeckError(
                 f"{folder}: another run is writing it at this moment: wait for it, or choose another --out.",
