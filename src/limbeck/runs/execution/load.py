@@ -22,10 +22,12 @@ def load(path: str | Path) -> StaticVectors | OccurrenceVectors | RunResult:
     `OccurrenceVectors`; one of any other command its result, as `MeasureResult.load` does. Everything else is read as
     static vectors: a file (word2vec, GloVe, fastText, safetensors, …), or a folder of model2vec or spaCy.
 
+    >>> import tempfile
     >>> import numpy as np
     >>> import limbeck as lb
-    >>> lb.StaticVectors(["tea", "coffee"], np.eye(2)).save("drinks.txt")
-    >>> lb.load("drinks.txt")["tea"].tolist()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lb.StaticVectors(["tea", "coffee"], np.eye(2)).save(f"{folder}/drinks.txt")
+    ...     lb.load(f"{folder}/drinks.txt")["tea"].tolist()
     [1.0, 0.0]
     """
     from limbeck.vectors import OccurrenceVectors, StaticVectors
