@@ -165,3 +165,9 @@ def test_unknown_names(tmp_path: Path) -> None:
         StaticVectors.load(tmp_path / "nowhere.txt")
     with raises(UsageError, code="out_of_range", parameter="limit"):
         StaticVectors.load(tmp_path, limit=0)
+
+
+def test_a_string_is_no_list_of_words() -> None:
+    """Its letters would be as many words."""
+    with raises(UsageError, code="wrong_type", parameter="words", says="'tea'"):
+        StaticVectors("tea", np.eye(3))

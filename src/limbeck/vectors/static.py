@@ -58,6 +58,12 @@ class StaticVectors(Tabular):
         origins: Sequence[str] | None = None,
         total: int | None = None,
     ) -> None:
+        if isinstance(words, str):
+            raise UsageError(
+                f"words are a list of strings, got the string {words[:40]!r}: give [{words[:40]!r}].",
+                code="wrong_type",
+                parameter="words",
+            )
         words = list(words)
         array = real_array(matrix, what="A matrix").astype(np.float32, copy=False)
         if array.ndim != 2 or len(array) != len(words):
