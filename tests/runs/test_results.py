@@ -106,6 +106,15 @@ def test_a_folder_gives_the_result_back(verb: str, made: Callable[[str], RunResu
     result.save(tmp_path / "saved", existing="replace", figures=False)
 
 
+@pytest.mark.parametrize("verb", [verb for verb, kind in result_classes().items() if kind.has_record])
+def test_the_folder_of_another_command_is_refused(verb: str, made: Callable[[str], RunResult], tmp_path: Path) -> None:
+    made(verb).save(tmp_path / "run", figures=False)
+    others = [kind for other, kind in result_classes().items() if kind.has_record and other != verb]
+    for kind in others:
+        with raises(InputError, code="other_kind", parameter="folder", says=(verb, str(tmp_path / "run"))):
+            kind.load(tmp_path / "run")
+
+
 def broken(result: RunResult) -> Iterator[RunResult]:
     """The same result with a fault, each time another."""
     yield replace(result, record={**result.record, "seconds": -1.0})

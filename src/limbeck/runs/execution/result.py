@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from limbeck.errors import LimbeckError, choose
+from limbeck.errors import InputError, LimbeckError, choose
 from limbeck.record import check_format, read_record
 from limbeck.runs.execution.record import write_record
 from limbeck.settings import refuse_no_path
@@ -71,9 +71,21 @@ class RunResult(Tabular):
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """The result of a finished run, from its folder."""
+        from limbeck.runs.execution.run import run_classes
+
         refuse_no_path(folder, "folder")
         folder = Path(folder).expanduser()
-        return cls.read(folder, check_format(folder, read_record(folder / "run.json")))
+        record = check_format(folder, read_record(folder / "run.json"))
+        # merge has no class of its own: its runs say that they are of the command whose parts they were
+        own = [name for name, run in run_classes().items() if vars(run).get("result") is cls]
+        if own and record.get("command") not in own:
+            raise InputError(
+                f"{folder}: {cls.__name__} is of limbeck {own[0]}, and this is a run of limbeck "
+                f"{record.get('command')}: limbeck.load gives the result of any.",
+                code="other_kind",
+                parameter="folder",
+            )
+        return cls.read(folder, record)
 
     def write(self, folder: Path) -> None:
         """Write every file but run.json and figures into a folder that is there."""
