@@ -482,3 +482,18 @@ def test_a_model_that_is_loaded_again_is_the_same(folder: Path) -> None:
     change_vectors("vectors.txt")
     with raises(InputError, code="other_run", parameter="out"):
         lb.analyze("clusters", Fixed(), **asked, existing="resume")
+
+
+def test_a_text_in_memory_is_not_in_the_folder(folder: Path) -> None:
+    """Named and by its fingerprint alone, that in which units are counted too."""
+    texts = [[*planted.NOUNS[:6], "confidential"]] * 3 + [list(WORDS)] * 40
+    kinds: dict[str, dict[str, Any]] = {"clusters": {"clusters": 2}, "frequency": {"count_in": texts}}
+    for what, more in kinds.items():
+        found = lb.analyze(what, "vectors.txt", texts, method=["center"], out=what, figures=False, **more)
+        written = (folder / what / "run.json").read_text(encoding="utf-8")
+        assert "confidential" not in written
+        assert "confidential" not in repr(found)
+        assert found.record["source"]["corpus"] == ["text in memory"]
+        assert found.record["identity"]["read"]["corpus"]["fingerprint"]
+        again = lb.analyze(what, "vectors.txt", texts, method=["center"], out=what, existing="resume", **more)
+        assert again.record["seconds"] == found.record["seconds"]

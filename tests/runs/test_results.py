@@ -115,6 +115,15 @@ def test_the_folder_of_another_command_is_refused(verb: str, made: Callable[[str
             kind.load(tmp_path / "run")
 
 
+@pytest.mark.parametrize("verb", MAKERS)
+def test_in_a_line_it_has_its_title_alone(verb: str, made: Callable[[str], RunResult]) -> None:
+    shown = repr(made(verb))
+    assert shown.startswith(f"{result_classes()[verb].__name__}(")
+    assert "\n" not in shown
+    assert len(shown) < 160
+    assert "'versions'" not in shown
+
+
 def broken(result: RunResult) -> Iterator[RunResult]:
     """The same result with a fault, each time another."""
     yield replace(result, record={**result.record, "seconds": -1.0})

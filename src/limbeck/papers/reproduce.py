@@ -46,7 +46,7 @@ findings.json and findings.md (each claim: held, not held, too close to call, ca
 which numbers), figures/, and the numbers."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReproduceResult(RunResult):
     """What became of a paper's claims on some models: a row for each claim.
 

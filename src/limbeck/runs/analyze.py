@@ -60,7 +60,7 @@ APPLIES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnalyzeResult(RunResult):
     """An analysis of one or several models: `result.rows("frequency")`, `result.claims`, `result.analyses`.
 

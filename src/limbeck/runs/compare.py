@@ -65,12 +65,13 @@ class CompareSettings(Settings, group="comparison"):
     seed: int = option(0, metavar="N", help="seed of the resamples (0)")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompareResult(Differences, RunResult):
     """Two runs laid side by side, as `limbeck.reporting.differences.Differences` tells; `record` is run.json."""
 
     files: ClassVar[Mapping[str, str]] = {"compare": "compare.csv"}
     __eq__ = RunResult.__eq__
+    __repr__ = RunResult.__repr__
 
     @classmethod
     def of(cls, record: Mapping[str, Any], found: Differences) -> Self:

@@ -74,7 +74,7 @@ def methods_described() -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DistillResult(RunResult, Mapping[str, "DistilledVectors"]):
     """Vectors by the name of their method, with several layers METHOD-LAYER: `result["average"]["tea"]`.
 

@@ -48,7 +48,7 @@ class EncodeSettings(Settings, group="vectors"):
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodeResult(RunResult, os.PathLike[str]):
     """Saved vectors: `result.vectors` opens them. It is a path, too, wherever cached vectors are taken.
 

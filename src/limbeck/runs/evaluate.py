@@ -85,7 +85,7 @@ class TargetSettings(Settings, group="targets and tasks"):
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateResult(RunResult):
     """The scores of an evaluation: as a table, a row for each task and target.
 

@@ -56,7 +56,7 @@ class TaskSettings(Settings, group="task"):
     column: Column = option("upos", help="what pos learns: upos (default), xpos or deprel")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FinetuneResult(RunResult):
     """A fine-tuned model and what is known of it.
 

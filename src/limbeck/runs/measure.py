@@ -155,7 +155,7 @@ class MeasuredPass(SharedRun[R]):
         return accumulators_for(self.index, **shape, settings=self.measures)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MeasureResult(RunResult):
     """Every number of a measuring run: `result["self_similarity"].value` is an array over `result.layers`.
 

@@ -67,7 +67,7 @@ class LabeledTextSettings(FileSettings, group="labeled words"):
         return self.data
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProbeResult(RunResult):
     """What was found for one model.
 

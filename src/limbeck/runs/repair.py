@@ -75,7 +75,7 @@ class RepairSettings(Settings, group="repair"):
             parse_repair(self.method, option="--method")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RepairResult(RunResult):
     """Repairs by layer, and what they changed.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SAVING = ("fail", "replace")  #: what `save` does with a run that is there; there is none to resume
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Tabular):
     """The result of a run: what a verb gives, and what `load` gives back of its folder.
 
@@ -147,6 +147,10 @@ class RunResult(Tabular):
         return drawn
 
     # as a value
+
+    def __repr__(self) -> str:
+        """One line; `record` and `tables` have the rest."""
+        return f"{type(self).__name__}({' '.join(self.title().split())})"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
