@@ -144,7 +144,7 @@ def make(options: argparse.Namespace) -> ElmoEncoder:
 
 
 def bilm(encoder: ElmoEncoder) -> BiLM:
-    return encoder._model
+    return encoder.model
 
 
 def encode(encoder: ElmoEncoder, prepared: Prepared) -> None:

@@ -190,7 +190,7 @@ def rogue_model(corpus: Corpus, dtype: str, *, layers: int, dim: int) -> Any:
 
     encoder = bert(train_tokenizer(corpus, size=300), device="cpu", dtype=dtype, layers=layers, dim=dim)
     with torch.no_grad():
-        for name, weight in encoder._model.named_parameters():
+        for name, weight in encoder.model.named_parameters():
             inner = "attention.output" in name
             if weight.ndim == 2:
                 weight.mul_(3)  # contexts differ visibly

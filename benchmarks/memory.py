@@ -176,7 +176,7 @@ def make_model(folder: Path, path: Path, options: argparse.Namespace) -> Path:
 
     tokenizer = train_tokenizer(corpus_of(path, format=_format(options)), size=8_000, sentences=5_000)
     encoder = bert(tokenizer, device="cpu", dtype="float32", layers=options.layers, dim=options.dim)
-    encoder._model.save_pretrained(folder)
+    encoder.model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

@@ -146,7 +146,7 @@ def bare_pass(
             began = time.perf_counter()
             with torch.inference_mode(), sdpa_kernel(backends):
                 for ids, mask in batches:
-                    encoder._model(input_ids=ids, attention_mask=mask)
+                    encoder.model(input_ids=ids, attention_mask=mask)
             synchronize(device)
             seconds[name] = time.perf_counter() - began
         if device != "cuda" or not both:

@@ -21,8 +21,7 @@ import torch
 from torch import nn
 
 from benchmarks.machine import report
-from limbeck.probing import Training, train
-from limbeck.probing.batched import Rows
+from limbeck.probing import Rows, Training, train
 from limbeck.seeds import generator_for
 
 

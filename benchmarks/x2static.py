@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         budget = options.batch_tokens or (32768 if options.device == "cuda" else 4096)
         made = bert(tokenizer, device=options.device, dtype=options.dtype, layers=options.layers, dim=options.dim)
         teacher = HuggingFaceEncoder(
-            made._model, tokenizer, name="bert", layers="-1", device=options.device, dtype=options.dtype,
+            made.model, tokenizer, name="bert", layers="-1", device=options.device, dtype=options.dtype,
             batch_tokens=2 * budget,
         )  # fmt: skip
         source = TextSource(corpus, teacher, "sentence", budget)
@@ -184,7 +184,7 @@ class Published:
 
         from limbeck.distillation.x2static.sampling import keep_probabilities
 
-        self.model = source.encoder._model  # type: ignore[attr-defined]
+        self.model = source.encoder.model  # type: ignore[attr-defined]
         self.device = source.encoder.device  # type: ignore[attr-defined]
         self.tokenizer = tokenizer
         counts = plan.vocabulary.counts

@@ -22,11 +22,11 @@ EXCEPTIONS = {
         "limbeck.cli.process.prepare_process limbeck.runs.distilling.compute.distill_subject "
         "limbeck.runs.distilling.subject.Subject limbeck.runs.distilling.work.EVERYTHING"
     ),
-    "benchmarks/elmo.py": "._model limbeck.encoders.bilm.reverse",
+    "benchmarks/elmo.py": "limbeck.encoders.bilm.reverse",
     "benchmarks/exactness.py": (
-        "._model limbeck.encoded.Encoded limbeck.runs.measure.MeasureSettings "
-        "limbeck.runs.measuring.results.Measured limbeck.runs.measuring.results.compute "
-        "limbeck.runs.measuring.sums.accumulators_for limbeck.seeds.generator_for"
+        "limbeck.encoded.Encoded limbeck.runs.measure.MeasureSettings limbeck.runs.measuring.results.Measured "
+        "limbeck.runs.measuring.results.compute limbeck.runs.measuring.sums.accumulators_for "
+        "limbeck.seeds.generator_for"
     ),
     "benchmarks/faults.py": (
         "limbeck.encoders.function.TextPreparer limbeck.seeds.hash_text limbeck.stream.local limbeck.stream.run.running"
@@ -37,11 +37,11 @@ EXCEPTIONS = {
         "limbeck.vectors.word_counts.read_counts"
     ),
     "benchmarks/memory.py": (
-        "._model limbeck.runs.execution.execute.write limbeck.runs.execution.sources.open_source "
+        "limbeck.runs.execution.execute.write limbeck.runs.execution.sources.open_source "
         "limbeck.runs.measure.MeasureSettings limbeck.runs.measuring.compute.measure_source"
     ),
     "benchmarks/overhead.py": (
-        "._model ._padded limbeck.cli.process.prepare_process limbeck.encoders.huggingface.ATTENTION "
+        "._padded limbeck.cli.process.prepare_process limbeck.encoders.huggingface.ATTENTION "
         "limbeck.runs.measure.MeasureSettings limbeck.runs.measuring.sums.accumulators_for "
         "limbeck.stream.tasks.Ready"
     ),
@@ -50,7 +50,7 @@ EXCEPTIONS = {
         "limbeck.runs.measuring.explorer.NEIGHBORS limbeck.runs.measuring.explorer.OCCURRENCES "
         "limbeck.tables.write_csv limbeck.tables.write_parquet"
     ),
-    "benchmarks/probe.py": "limbeck.probing.batched.Rows limbeck.seeds.generator_for",
+    "benchmarks/probe.py": "limbeck.seeds.generator_for",
     "benchmarks/published_way.py": "limbeck.measures.contextuality.self_similarity_of",
     "benchmarks/scale.py": (
         "limbeck.cli.process.prepare_process limbeck.runs.measure.MeasureSettings "
@@ -64,7 +64,7 @@ EXCEPTIONS = {
         "limbeck.stream.tasks.Ready limbeck.stream.workers.Pool"
     ),
     "benchmarks/x2static.py": (
-        "._model limbeck.cli.process.prepare_process limbeck.distillation.x2static.sampling.keep_probabilities"
+        "limbeck.cli.process.prepare_process limbeck.distillation.x2static.sampling.keep_probabilities"
     ),
     "docs/commands.py": (
         "limbeck.cli.program.ARGUMENTS limbeck.cli.program.BEHIND limbeck.cli.program.COMMON "

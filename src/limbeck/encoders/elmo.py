@@ -94,6 +94,11 @@ class ElmoEncoder(Encoder):
         return self._name
 
     @property
+    def model(self) -> BiLM:
+        """The model itself."""
+        return self._model
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return self._layers
 

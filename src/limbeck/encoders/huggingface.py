@@ -137,6 +137,11 @@ class HuggingFaceEncoder(Encoder):
         return self._name
 
     @property
+    def model(self) -> Any:
+        """The model itself, as transformers has it."""
+        return self._model
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return self._layers
 

@@ -13,7 +13,7 @@ from limbeck.lazy import lazy
 
 if TYPE_CHECKING:
     from limbeck.probing.attention import AttentionSimilarity, attention_similarity
-    from limbeck.probing.batched import Probes, train
+    from limbeck.probing.batched import Probes, Rows, train
     from limbeck.probing.finetuning.data import TaskData, read_task, tagged
     from limbeck.probing.finetuning.head import load_head
     from limbeck.probing.finetuning.settings import FinetuneSettings
@@ -25,7 +25,7 @@ else:
         __name__,
         {
             "attention": "AttentionSimilarity attention_similarity",
-            "batched": "Probes train",
+            "batched": "Probes Rows train",
             "finetuning.data": "TaskData read_task tagged",
             "finetuning.head": "load_head",
             "finetuning.settings": "FinetuneSettings",
@@ -42,6 +42,7 @@ __all__ = [
     "Labelled",
     "ProbeSettings",
     "Probes",
+    "Rows",
     "TaskData",
     "Training",
     "attention_similarity",
