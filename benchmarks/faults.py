@@ -87,10 +87,9 @@ class Pass:
 
         source = TextSource(Corpus.from_sentences(said), SlowEncoder(self.pause), "sentence", 100)
         with running(self.workers, engine=self.engine) as context:
-            context = replace(context, shard_units=200, save_every=0.05)  # so often that kills fall into it
-            return run_pass(
-                source, accumulators, context=context, checkpoint=self.folder, choice=Choice(min_contexts=2)
-            )
+            # saved so often that kills fall into it
+            context = replace(context, checkpoint=self.folder, shard_units=200, save_every=0.05)
+            return run_pass(source, accumulators, context=context, choice=Choice(min_contexts=2))
 
 
 def difference(passed: Any, wanted: Any) -> float:

@@ -63,10 +63,15 @@ def accumulators(plan: Plan) -> list[Accumulator]:
 
 
 def go(
-    workers: Workers | None = None, encoder: Any = None, made: Any = accumulators, every: float = 30.0, **options: Any
+    workers: Workers | None = None,
+    encoder: Any = None,
+    made: Any = accumulators,
+    every: float = 30.0,
+    checkpoint: Path | None = None,
+    **options: Any,
 ) -> Passed:
     source = TextSource(Corpus.from_sentences(MADE), encoder or OwnEncoder(), "sentence", 60)
-    context = RunContext(workers or Workers(), shard_units=60, save_every=every)
+    context = RunContext(workers or Workers(), checkpoint=checkpoint, shard_units=60, save_every=every)
     return run_pass(source, made, choice=Choice(min_contexts=2), context=context, **options)
 
 

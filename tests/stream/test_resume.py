@@ -53,9 +53,9 @@ def go(
     workers: Workers | None = None,
     **options: Any,
 ) -> Passed:
-    context = RunContext(workers or Workers(), shard_units=60, **PACE)
+    context = RunContext(workers or Workers(), checkpoint=folder, shard_units=60, **PACE)
     source = TextSource(Corpus.from_sentences(made), encoder or OwnEncoder(), "sentence", 60)
-    return run_pass(source, accumulators(), checkpoint=folder, context=context, **options)
+    return run_pass(source, accumulators(), context=context, **options)
 
 
 def stop_at(batch: int, error: type[BaseException]) -> OwnEncoder:
@@ -272,16 +272,16 @@ def test_what_has_changed_is_named(tmp_path: Path) -> None:
 
 def test_the_text_unit_belongs_to_the_settings(tmp_path: Path) -> None:
     corpus = Corpus.from_sentences(MADE)
-    run_pass(TextSource(corpus, OwnEncoder()), [], checkpoint=tmp_path)
+    run_pass(TextSource(corpus, OwnEncoder()), [], context=RunContext(checkpoint=tmp_path))
     with raises(InputError, code="other_run", parameter="existing", says=("'sentence'", "'paragraph'")):
-        run_pass(TextSource(corpus, OwnEncoder(), "paragraph"), [], checkpoint=tmp_path)
+        run_pass(TextSource(corpus, OwnEncoder(), "paragraph"), [], context=RunContext(checkpoint=tmp_path))
 
 
 def test_other_accumulators_are_refused(tmp_path: Path) -> None:
     source = TextSource(Corpus.from_sentences(MADE), OwnEncoder())
-    run_pass(source, [Moments(**SHAPE)], checkpoint=tmp_path)
+    run_pass(source, [Moments(**SHAPE)], context=RunContext(checkpoint=tmp_path))
     with raises(InputError, code="other_kind", parameter="existing"):
-        run_pass(source, [Norms(**SHAPE)], checkpoint=tmp_path)
+        run_pass(source, [Norms(**SHAPE)], context=RunContext(checkpoint=tmp_path))
 
 
 def parts_in(folder: Path) -> list[str]:
@@ -364,7 +364,7 @@ def test_a_part_of_another_plan_is_done_again(tmp_path: Path, capsys: pytest.Cap
     stopped(tmp_path)
     (tmp_path / PLAN).unlink()
     source = TextSource(Corpus.from_sentences(MADE), OwnEncoder(), "sentence", 60)
-    passed = run_pass(source, accumulators(), checkpoint=tmp_path, context=RunContext(shard_units=100, **PACE))
+    passed = run_pass(source, accumulators(), context=RunContext(checkpoint=tmp_path, shard_units=100, **PACE))
     assert "of another plan" in capsys.readouterr().err
     equal(passed, go(None))
 

@@ -110,7 +110,8 @@ class _Pass:
     """One source, and what a pass over it fills; what was filled already is taken from there."""
 
     def __init__(self, source: Source, plan: Plan, seen: list[Accumulator], seed: int, context: RunContext) -> None:
-        self.source, self.plan, self.seen, self.seed, self.context = source, plan, seen, seed, context
+        self.source, self.plan, self.seen, self.seed = source, plan, seen, seed
+        self.context = context.without_checkpoint()
         self.shape = {"layers": len(source.layers), "dim": source.dim}
 
     def filled(self, empty: Any) -> Any:

@@ -206,7 +206,6 @@ limbeck measure --vectors vectors --out runs/cached
                 context=context,
                 plan=index,
                 consumers=[Saver(writer)],
-                checkpoint=context.checkpoint,
                 settings=self.depends,
                 choice=Choice(),
                 read_duplicates=True,

@@ -49,6 +49,10 @@ class RunContext:
         """How long the run has taken so far."""
         return time.monotonic() - self.began
 
+    def without_checkpoint(self) -> RunContext:
+        """The same for a pass that begins anew when the run is resumed, or whose consumers keep their own state."""
+        return replace(self, checkpoint=None)
+
     def inside(self, folder: str) -> RunContext:
         """The same for what keeps its own state, in a folder of the run's."""
         return self if self.checkpoint is None else replace(self, checkpoint=self.checkpoint / folder)

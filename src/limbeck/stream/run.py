@@ -71,8 +71,7 @@ def stream(
         return run_pass(
             source,
             accumulators,
-            context=context,
-            checkpoint=None if out is None else Path(out),
+            context=replace(context, checkpoint=None if out is None else Path(out)),
             seed=seed,
             choice=choice or Choice(),
             deduplicate=deduplicate,
@@ -86,7 +85,6 @@ def run_pass(
     context: RunContext | None = None,
     plan: Plan | None = None,
     consumers: Sequence[Consumer] = (),
-    checkpoint: Path | None = None,
     settings: dict[str, Any] | None = None,
     seed: int = 0,
     choice: Choice | None = None,
@@ -107,9 +105,9 @@ def run_pass(
     began = time.monotonic()
     context = context or RunContext()
     saved = None
-    if checkpoint is not None:
+    if context.checkpoint is not None:
         identity = identity_of(source, settings, seed=seed, choice=choice, deduplicate=deduplicate)
-        saved = Checkpoint(checkpoint, identity)
+        saved = Checkpoint(context.checkpoint, identity)
     if plan is None:
         plan = saved.load_plan() if saved else None
     if plan is None:

@@ -102,7 +102,7 @@ def train(
                     run_pass(
                         source,
                         [],
-                        context=context,
+                        context=context.without_checkpoint(),
                         plan=share,
                         consumers=[reading],
                         start=start_at,

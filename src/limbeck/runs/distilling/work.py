@@ -228,7 +228,6 @@ class Distillation:
             [accumulator for some in made.values() for accumulator in some],
             context=context,
             plan=self.chosen.read,
-            checkpoint=context.checkpoint,
             settings=self.told(made),
             seed=self.settings.seed,
             deduplicate=self.settings.deduplicate,

@@ -151,10 +151,9 @@ def share_pass(jobs: Sequence[SharedRun[Any]], reading: Reading, context: RunCon
     passed = run_pass(
         source,
         accumulators,
-        context=context,
+        context=replace(context, checkpoint=state),
         plan=shared,
         consumers=consumers,
-        checkpoint=state,
         settings=told,
         read_duplicates=again,
     )

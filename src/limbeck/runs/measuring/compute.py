@@ -57,7 +57,6 @@ def measure_source(
             prepare,
             context=context,
             plan=index,
-            checkpoint=context.checkpoint,
             settings=depends,
             seed=settings.seed,
             **chosen,
@@ -68,7 +67,8 @@ def measure_source(
         if settings.two_pass:
             moments = next(a for a in passed.accumulators if isinstance(a, Moments))
             partition = Partition(**shape, basis=basis_of(moments).cpu())
-            run_pass(source, [partition], context=context, plan=passed.plan, seed=settings.seed)
+            once = context.without_checkpoint()
+            run_pass(source, [partition], context=once, plan=passed.plan, seed=settings.seed)
     measured = compute(source.name, source.layers, passed.plan, passed.accumulators, settings, partition)
     return replace(measured, source=source.describe()), passed
 
