@@ -11,6 +11,7 @@ from refusals import raises
 
 from limbeck.corpus import Corpus, Text
 from limbeck.corpus.formats import by_look
+from limbeck.corpus.settings import CorpusSettings
 from limbeck.errors import InputError, UsageError
 
 
@@ -171,6 +172,16 @@ def test_labels_and_words_that_do_not_fit_are_refused_by_line(tmp_path: Path, ro
     file.write_text(json.dumps(TAGGED[0]) + "\n" + json.dumps(row) + "\n")
     with raises(InputError, code="malformed", says=("t.jsonl:2:", datum)):
         list(Corpus(file))
+
+
+@pytest.mark.parametrize("format", ["words", "prose", "conllu", "semcor", "wikipse"])
+def test_columns_of_what_has_none_to_choose_from(format: str, tmp_path: Path) -> None:
+    file = tmp_path / "t.txt"
+    file.write_text("a b\n")
+    with raises(UsageError, code="no_effect", parameter="columns"):
+        Corpus(file, format=format, columns="text")
+    with raises(UsageError, code="no_effect", parameter="columns"):
+        CorpusSettings(format=format, columns=("text",))  # type: ignore[arg-type]
 
 
 def test_json_lines_of_named_columns(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from limbeck.corpus.offsets import SPACING, SPACING_ROWS, Mark, Marks, Place, Tr
 from limbeck.corpus.parquet import Parquet
 from limbeck.corpus.sample import name_of
 from limbeck.corpus.segment import characters_of, splitter_for
+from limbeck.corpus.settings import refuse_columns
 from limbeck.corpus.sources import Source, find_sources, texts_in
 from limbeck.corpus.tsv import Table
 from limbeck.corpus.units import Sentence
@@ -69,6 +70,7 @@ class Corpus:
         encoding: str = "utf-8",
     ) -> None:
         choose(format, ("auto", *formats.FORMATS), what="--format")
+        refuse_columns(format, columns)
         check_encoding(encoding)
         rules = ReadingRules.of(
             language=language, characters=characters, paragraphs=paragraphs, columns=columns, cells=cells

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from limbeck.errors import UsageError
 from limbeck.settings import Settings, option
+
+WITH_COLUMNS = ("tsv", "jsonl", "parquet")  #: formats whose columns are chosen by name
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,19 @@ class CorpusSettings(FileSettings, group="text"):
         "sentence", metavar="HOW", help="what a cell of tsv holds: a sentence (default) or prose"
     )
     language: str = option("en", metavar="CODE", help="language whose rules split words and sentences (en)")
+
+    def check(self) -> None:
+        refuse_columns(self.format, self.columns)
+
+
+def refuse_columns(format: str, columns: Any) -> None:
+    """Refuse columns of a format that has none to choose from."""
+    if columns and format not in ("auto", *WITH_COLUMNS):
+        raise UsageError(
+            f"--columns applies only to {', '.join(WITH_COLUMNS)}, not to {format}: omit it.",
+            code="no_effect",
+            parameter="columns",
+        )
 
 
 @dataclass(frozen=True)
