@@ -46,6 +46,19 @@ def test_an_unknown_parameter_is_named_with_the_nearest(call, unknown, near):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lb.measure("mini-bert", SENTENCES, existing="resume"),
+        lambda: lb.repair("mini-bert", SENTENCES, method="center", existing="replace"),
+        lambda: lb.reproduce("ethayarajh2019", existing="resume"),
+    ],
+)
+def test_existing_needs_a_folder(call):
+    with raises(UsageError, code="no_effect", parameter="existing"):
+        call()
+
+
 def test_a_repair_needs_a_method():
     with raises(UsageError, code="required", parameter="method"):
         lb.repair("mini-bert", SENTENCES)

@@ -288,7 +288,9 @@ limbeck reproduce zhao2020 --data data --out runs/zhao2020
             )
 
     def check_folder(self) -> None:
-        if self.output.out is not None and self.output.existing == "fail":
+        if self.output.out is None:
+            self.refuse_unkept()
+        elif self.output.existing == "fail":
             refuse_findings(self.output.out)
         if self.output.out is not None and self.resumes:
             refuse_other_paper(self.output.out, self.paper)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 from limbeck import runs
 from limbeck.corpus.settings import CorpusSettings, TextUnitSettings
 from limbeck.encoders.settings import LayerSettings, LoadingSettings
-from limbeck.errors import InputError
+from limbeck.errors import InputError, UsageError
 from limbeck.record import read_record
 from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.settings import FolderSettings, OptionalFolderSettings, RepairedSettings
@@ -111,8 +111,19 @@ class Run(Command, Generic[R]):
         """Refuse a place that its folder could not be put into."""
         from limbeck.runs.execution.folders import check_target
 
-        if self.output.out is not None:
+        if self.output.out is None:
+            self.refuse_unkept()
+        else:
             check_target(self.output.out, existing=self.output.existing)
+
+    def refuse_unkept(self) -> None:
+        """Refuse to go on with a folder, or to replace one, where none is named."""
+        if self.output.existing != "fail":
+            raise UsageError(
+                "--existing has an effect only with --out: add --out, or omit it.",
+                code="no_effect",
+                parameter="existing",
+            )
 
     def make_folder(self) -> RunFolder:
         """Its folder, which no other run can use meanwhile."""
