@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import draw_only
+from commands import MARKS, draw_only
 from made import as_prose, sentences
 from refusals import raises
 
@@ -225,6 +227,33 @@ def test_a_users_files_are_neither_removed_nor_overwritten(vectors: Path, text: 
     replace(result, numbers={geometry: {}}).save(out, existing="replace")
     assert not (out / geometry).exists()
     assert (out / "notes.csv").exists()
+
+
+def test_a_page_that_cannot_be_written_is_refused_first(
+    vectors: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe, page, out = tmp_path / "pipe", tmp_path / "docs" / "page.md", tmp_path / "out"
+    os.mkfifo(pipe)
+    page.parent.mkdir()
+    page.write_text(MARKS.format("figure-shift"), encoding="utf-8")
+    given: dict[str, Any] = {"model": vectors, "corpus": text, "out": out}
+    with raises(InputError, code="not_found", parameter="page"):  # it does not wait for somebody to write
+        lb.reproduce("bis2021", **given, page=pipe)
+    (page.parent / "figures").write_text("a file", encoding="utf-8")
+    with raises(LimbeckError, code="not_writable", parameter="page"):
+        lb.reproduce("bis2021", **given, page=page)
+    assert not out.exists()
+
+    # what goes wrong with it later costs no findings
+    (page.parent / "figures").unlink()
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space", str(page))
+
+    monkeypatch.setattr("limbeck.papers.results.write_blocks", fail)
+    with pytest.raises(OSError, match="no space"):
+        lb.reproduce("bis2021", **given, page=page)
+    assert lb.ReproduceResult.load(out).findings
 
 
 def test_without_a_folder(vectors: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,15 @@ Only what stands between them is ever written; the rest is its authors'.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import stat
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from limbeck.errors import InputError, UsageError, choose
-from limbeck.places import place_of
+from limbeck.errors import InputError, LimbeckError, UsageError, choose
+from limbeck.places import check_file, place_of
 from limbeck.state import atomic
 
 MARK = re.compile(r"^<!-- (begin|end) generated: (\S+) -->[ \t]*(?=\r?$)", re.MULTILINE)
@@ -76,6 +78,8 @@ def fill(text: str, blocks: Mapping[str, str], *, page: str | Path = "page") -> 
 def read_page(path: Path, known: Collection[str]) -> str:
     """A page whose blocks are all known; refused before anything dear is done for it."""
     try:
+        if path.exists() and not path.is_file():  # reading a pipe would wait
+            raise IsADirectoryError(errno.EISDIR, "it is no plain file")
         text = path.read_bytes().decode("utf-8")  # ends of lines as they are
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
@@ -97,6 +101,19 @@ def read_page(path: Path, known: Collection[str]) -> str:
         except UsageError as error:
             raise InputError(str(error), code=error.code) from None
     return text
+
+
+def check_page(path: Path, known: Collection[str]) -> None:
+    """Refuse a page that could not be read or written, or whose figures could not be put beside it."""
+    read_page(path, known)
+    check_file(path, option="--page")
+    figures = path.parent / "figures"
+    if figures.exists() and not (figures.is_dir() and os.access(figures, os.W_OK | os.X_OK)):
+        raise LimbeckError(
+            f"{figures}: figures of --page are written here, it must be a folder that is writable: move it away.",
+            code="not_writable",
+            parameter="page",
+        )
 
 
 def write_page(path: Path, blocks: Mapping[str, str]) -> None:

@@ -262,7 +262,7 @@ limbeck reproduce zhao2020 --data data --out runs/zhao2020
         from limbeck.corpus.sources import is_read_once
         from limbeck.encoders.loading import check_model
         from limbeck.papers.markdown import block_names
-        from limbeck.papers.pages import read_page
+        from limbeck.papers.pages import check_page
         from limbeck.runs.execution.sources import is_static
 
         for model in self.models.model or ():
@@ -279,7 +279,7 @@ limbeck reproduce zhao2020 --data data --out runs/zhao2020
             elif self.no_static:
                 raise UsageError(f"{name}: {self.no_static}", code="unsupported", parameter="model")
         if self.output.page is not None:
-            read_page(self.output.page, block_names(self.paper))
+            check_page(self.output.page, block_names(self.paper))
         if any(map(is_read_once, self.corpus if self.text.corpus else ())):
             raise UsageError(
                 "--corpus must be files, each model reads it anew; got a pipe: put it into a file.",
@@ -317,14 +317,16 @@ limbeck reproduce zhao2020 --data data --out runs/zhao2020
         return self.output.existing == "resume"
 
     def compute(self, context: RunContext) -> ReproduceResult:
-        from limbeck.papers.results import write_blocks
-
         with ExitStack() as stack:
             folder = self.output.out or Path(stack.enter_context(TemporaryDirectory()))
             found, numbers = self.gather(folder, context)
-        if self.output.page is not None:
-            write_blocks(found, self.output.page)
         return ReproduceResult.of(found, numbers)
+
+    def publish(self, result: ReproduceResult) -> None:
+        from limbeck.papers.results import write_blocks
+
+        if self.output.page is not None and result.reproduction is not None:
+            write_blocks(result.reproduction, self.output.page)
 
 
 def places(given: Any) -> list[Any]:

@@ -48,6 +48,8 @@ def execute(
     results = []
     for one in runs:
         result, complete = _execute(one, context)
+        if not complete:
+            one.publish(result)
         results.append(result)
         finished(result, one, complete)
     if len(runs) > 1 and run.output.out is not None:

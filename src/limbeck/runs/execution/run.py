@@ -143,6 +143,9 @@ class Run(Command, Generic[R]):
     def compute(self, context: RunContext) -> R:
         """Everything; resumed from `context.checkpoint` where an earlier try has left something there."""
 
+    def publish(self, result: R) -> None:
+        """Write what does not stand in its folder, once that is whole."""
+
     def identity(self) -> Any:
         """All that its numbers depend on, in plain values; None of a run that is never resumed."""
 
