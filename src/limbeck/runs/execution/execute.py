@@ -40,8 +40,8 @@ def execute(
         runs = run.split()
         for one in runs:  # the last should not be refused when the first is done
             one.validate()
-            one.check_inputs()
             one.check_folder()
+            one.check_inputs()
     if len(runs) > 1 and run.output.out is not None and remote_target(run.output.out, MARKERS) is None:
         refuse_beside(place_of(run.output.out), run.together)
     context = RunContext(progress=progress, notify=notify, prepare=prepare)
