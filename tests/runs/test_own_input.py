@@ -97,3 +97,16 @@ def test_what_only_looks_like_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     with raises(LimbeckError, code="in_the_way", parameter="out"):
         check("measure", model=["./mini-bert"], corpus="sample", out="mini-bert", existing="replace")
     check("measure", model=[OwnEncoder()], corpus=[["a", "word"], "a text\0"], out=tmp_path, existing="replace")
+
+
+def test_a_pipeline_keeps_what_its_runs_share(tmp_path: Path) -> None:
+    """The text stands in the folder of an earlier run, which the pipeline would replace."""
+    lb.measure(OwnEncoder(), MADE, out=tmp_path / "run", min_contexts=2, figures=False)
+    text = tmp_path / "run" / "text.txt"
+    text.write_text("a lamp\nthe lamp\n")
+    file = tmp_path / "pipeline.toml"
+    file.write_text(f'model = "mini-bert"\ncorpus = "{text}"\n[[measure]]\nout = "{tmp_path / "run"}"\n')
+    before = content(tmp_path / "run")
+    with raises(LimbeckError, code="in_the_way", parameter="out"):
+        lb.run(file, existing="replace")
+    assert content(tmp_path / "run") == before

@@ -16,7 +16,7 @@ from limbeck.corpus.settings import CorpusSettings, FileSettings, TextUnitSettin
 from limbeck.encoders.settings import DeviceSettings, EncoderSettings, LayerSettings, LoadingSettings
 from limbeck.errors import InputError, Interrupted, UsageError
 from limbeck.remote import Place, refuse_password
-from limbeck.runs.execution.run import SharedRun, run_classes
+from limbeck.runs.execution.run import SharedRun, paths_in, run_classes
 from limbeck.runs.execution.settings import (
     FolderSettings,
     ModelSettings,
@@ -262,7 +262,7 @@ def run(
     progress show bars
     notify   is called with lines on how far it has come
     """
-    from limbeck.runs.execution.folders import check_target, is_begun
+    from limbeck.runs.execution.folders import check_target, is_begun, refuse_input
     from limbeck.runs.execution.sharing import run_jobs
     from limbeck.runs.execution.workers import start_workers
 
@@ -274,6 +274,10 @@ def run(
     for one in found:
         check_target(one.out, existing=existing)  # before anything is started
     shared = file._shared()
+    if existing == "replace":
+        read = [file.path, *paths_in(kind.of(shared) for kind in TOP)]
+        for one in found:
+            refuse_input(one.out, [*read, *one.inputs()])
     try:
         with start_workers(settings, corpus=shared["corpus"], device=shared.get("device")) as processes:
             results = run_jobs(found, file.open, existing=existing, workers=processes, progress=progress, tell=notify)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
@@ -17,7 +17,7 @@ from limbeck.errors import InputError, UsageError
 from limbeck.record import read_record
 from limbeck.runs.execution.command import Command
 from limbeck.runs.execution.settings import FolderSettings, OptionalFolderSettings, RepairedSettings
-from limbeck.settings import options_of, path_of
+from limbeck.settings import Settings, options_of, path_of
 from limbeck.stream.settings import BatchSettings, WorkersSettings
 
 if TYPE_CHECKING:
@@ -91,14 +91,8 @@ class Run(Command, Generic[R]):
         """Refuse what cannot work, before anything expensive: no model is loaded here."""
 
     def inputs(self) -> Iterator[Path]:
-        """Paths that are given to it to be read, by whichever options name files; names of models are none."""
-        for name, kind in self.settings().items():
-            for one in options_of(kind) if name != "output" else ():
-                given = getattr(getattr(self, name), one.name)
-                for value in (given if isinstance(given, list | tuple) else [given]) if one.files else ():
-                    path = None if isinstance(value, str) and value in one.names else path_of(value)
-                    if path is not None:
-                        yield path
+        """Paths that are given to it to be read."""
+        yield from paths_in(getattr(self, name) for name in self.settings() if name != "output")
 
     def check_inputs(self) -> None:
         """Refuse to replace what the run itself reads."""
@@ -179,6 +173,17 @@ def run_classes() -> dict[str, type[Run[Any]]]:
     return {
         one.command: one for one in found if isinstance(one, type) and issubclass(one, Run) and "command" in vars(one)
     }
+
+
+def paths_in(several: Iterable[Settings]) -> Iterator[Path]:
+    """The paths among the values of settings, by whichever options name files; names of models are none."""
+    for settings in several:
+        for one in options_of(type(settings)):
+            given = getattr(settings, one.name)
+            for value in (given if isinstance(given, list | tuple) else [given]) if one.files else ():
+                path = None if isinstance(value, str) and value in one.names else path_of(value)
+                if path is not None:
+                    yield path
 
 
 class SharedRun(Run[R]):
